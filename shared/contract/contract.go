@@ -1,0 +1,68 @@
+// Package contract is what host and plugins share: the gRPC service of kernel.proto, the handshake that
+// starts it, and the passing of buffers by descriptor. docs/protocol.md says the same without Go.
+package contract
+
+import (
+	"context"
+
+	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
+
+	"scanhost/shared/contract/keeperv1"
+	"scanhost/shared/contract/kernelv1"
+)
+
+// ProtocolVersion is the major version of the contract: of the package name, of go-plugin's version map
+// and of plugin.toml's protocol list.
+const ProtocolVersion = 1
+
+// SocketFD is the descriptor on which a plugin receives its buffers. Its end of file means that the host
+// is gone.
+const SocketFD = 3
+
+// MaxMessageBytes bounds a gRPC message in both directions; arrays never travel in one.
+const MaxMessageBytes = 4 << 20
+
+// Handshake is printed in docs/protocol.md and never changes within a protocol version. The cookie only
+// keeps people from starting a plugin by hand; it is no protection.
+var Handshake = goplugin.HandshakeConfig{
+	ProtocolVersion:  ProtocolVersion,
+	MagicCookieKey:   "SCANHOST_PLUGIN",
+	MagicCookieValue: "affine-scan-h-t-equals-a-h-plus-b",
+}
+
+// Names under which the two services are dispensed.
+const (
+	KernelService = "kernel"
+	KeeperService = "keeper"
+)
+
+// KernelPlugin adapts the kernel service to go-plugin. Server is nil on the host.
+type KernelPlugin struct {
+	goplugin.NetRPCUnsupportedPlugin
+	Server kernelv1.KernelServer
+}
+
+func (p *KernelPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	kernelv1.RegisterKernelServer(s, p.Server)
+	return nil
+}
+
+func (p *KernelPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return kernelv1.NewKernelClient(c), nil
+}
+
+// KeeperPlugin adapts the keeper service to go-plugin.
+type KeeperPlugin struct {
+	goplugin.NetRPCUnsupportedPlugin
+	Server keeperv1.KeeperServer
+}
+
+func (p *KeeperPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
+	keeperv1.RegisterKeeperServer(s, p.Server)
+	return nil
+}
+
+func (p *KeeperPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *grpc.ClientConn) (any, error) {
+	return keeperv1.NewKeeperClient(c), nil
+}
