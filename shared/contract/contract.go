@@ -37,14 +37,14 @@ const (
 	KeeperService = "keeper"
 )
 
-// KernelPlugin adapts the kernel service to go-plugin. Server is nil on the host.
+// KernelPlugin adapts the kernel service to go-plugin.
 type KernelPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
-	Server kernelv1.KernelServer
+	Service kernelv1.KernelServer // nil on the host
 }
 
 func (p *KernelPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
-	kernelv1.RegisterKernelServer(s, p.Server)
+	kernelv1.RegisterKernelServer(s, p.Service)
 	return nil
 }
 
@@ -55,11 +55,11 @@ func (p *KernelPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, c *
 // KeeperPlugin adapts the keeper service to go-plugin.
 type KeeperPlugin struct {
 	goplugin.NetRPCUnsupportedPlugin
-	Server keeperv1.KeeperServer
+	Service keeperv1.KeeperServer // nil on the host
 }
 
 func (p *KeeperPlugin) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
-	keeperv1.RegisterKeeperServer(s, p.Server)
+	keeperv1.RegisterKeeperServer(s, p.Service)
 	return nil
 }
 

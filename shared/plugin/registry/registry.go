@@ -130,7 +130,6 @@ func (k Kernel) Prepare(p Problem) (workspace uint64, status Status, text string
 // Launch runs a batch; launch i works on sets[(first+i) % len(sets)].
 func (k Kernel) Launch(p Problem, sets [][]Array, first, launches uint32, workspace unsafe.Pointer, workspaceBytes uint64, simt Simt) Report {
 	c := p.c()
-	c.dtype = C.int32_t(p.DType)
 	cSets := (*C.scanhost_set)(C.calloc(C.size_t(len(sets)), C.sizeof_scanhost_set))
 	defer C.free(unsafe.Pointer(cSets))
 	for s, arrays := range sets {

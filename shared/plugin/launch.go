@@ -1,0 +1,69 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"scanhost/shared/contract/kernelv1"
+	"scanhost/shared/plugin/registry"
+)
+
+func closeDescriptor(fd int) { unix.Close(fd) }
+
+// array is the part of a mapping that a buffer describes.
+func (m mapping) array(b *kernelv1.Buffer) (registry.Array, error) {
+	bytes := uint64(4)
+	if b.Dtype == kernelv1.DType_DTYPE_FP16 || b.Dtype == kernelv1.DType_DTYPE_BF16 {
+		bytes = 2
+	}
+	for _, d := range b.Shape {
+		bytes *= uint64(d)
+	}
+	if b.Offset > m.bytes || bytes > m.bytes-b.Offset {
+		return registry.Array{}, fmt.Errorf("buffer %d (%s): %d bytes at %d are outside its mapping of %d", b.Id, b.Role, bytes, b.Offset, m.bytes)
+	}
+	return registry.Array{Pointer: unsafe.Add(m.base, b.Offset), Bytes: bytes, Writable: b.Writable}, nil
+}
+
+func (s *server) Launch(_ context.Context, r *kernelv1.LaunchRequest) (*kernelv1.LaunchResponse, error) {
+	defer s.enter(kernelv1.Beat_LAUNCH, r.Handle)()
+	p, ok := s.prepared[r.Handle]
+	switch {
+	case !ok:
+		return nil, status.Errorf(codes.NotFound, "handle %d is not prepared", r.Handle)
+	case r.Launches == 0:
+		return nil, status.Error(codes.InvalidArgument, "launches is 0; at least 1 is needed")
+	}
+	kernel, simt := p.kernel, registry.Simt{}
+	if o := r.Simt; o != nil && kernel.Copy != registry.CUDA {
+		simt = registry.Simt{Mode: int32(o.Mode), ResidentBlocks: o.ResidentBlocks, Workers: o.Workers, Seed: o.Seed}
+		if o.Mode != kernelv1.SimtOptions_FAST {
+			var err error
+			if kernel, err = registry.Find(p.op.Name(), registry.SimtCheck); err != nil {
+				return nil, status.Error(codes.FailedPrecondition, err.Error())
+			}
+		}
+	}
+	w := s.workspace[p.op.Name()]
+	report := kernel.Launch(p.problem, p.sets, r.FirstSet, r.Launches, w.pointer, w.bytes, simt)
+	return p.response(report), nil
+}
+
+func (p *prepared) response(r registry.Report) *kernelv1.LaunchResponse {
+	out := &kernelv1.LaunchResponse{DeviceMs: r.DeviceMS, Completed: r.Completed,
+		Counters: &kernelv1.Counters{BytesRead: map[string]uint64{}, BytesWritten: map[string]uint64{},
+			Barriers: r.Barriers, Shuffles: r.Shuffles, Atomics: r.Atomics, LookbackSteps: r.Lookback, Steps: r.Steps}}
+	for i, role := range p.roles {
+		out.Counters.BytesRead[role], out.Counters.BytesWritten[role] = r.Read[i], r.Written[i]
+	}
+	out.Counters.BytesRead["workspace"], out.Counters.BytesWritten["workspace"] = r.WorkspaceRead, r.WorkspaceWritten
+	if r.Status != registry.OK {
+		out.Finding = &kernelv1.Finding{Kind: kernelv1.Finding_Kind(r.Status), Text: r.Text, Launch: r.BadLaunch, Seed: r.BadSeed}
+	}
+	return out
+}
