@@ -1,0 +1,87 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+
+	"scanhost/host/internal/judge"
+)
+
+// Progress shows what is going on: on a terminal one line per plugin that moves while the plugin is at
+// work, elsewhere a plain line when a plugin is done. Its methods may be called from several goroutines.
+type Progress struct {
+	mu    sync.Mutex
+	w     io.Writer
+	style Style
+	bar   *progressbar.ProgressBar
+	name  string
+}
+
+// NewProgress writes to w, which should not be where the result goes.
+func NewProgress(w io.Writer) *Progress { return &Progress{w: w, style: StyleOf(w)} }
+
+// Note is one thing to know, such as that a build begins.
+func (p *Progress) Note(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, format+"\n", args...)
+}
+
+// Begin says that a plugin's cases start.
+func (p *Progress) Begin(plugin string, cases int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	p.name = plugin
+	if !p.style.Terminal {
+		return
+	}
+	p.bar = progressbar.NewOptions(cases,
+		progressbar.OptionSetWriter(p.w),
+		progressbar.OptionSetDescription(plugin),
+		progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(false),
+		progressbar.OptionSetElapsedTime(true),
+		progressbar.OptionSetWidth(max(10, min(30, p.style.Width-50))),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionThrottle(50*time.Millisecond),
+		progressbar.OptionSetRenderBlankState(true))
+}
+
+// Case counts one finished case of the plugin at work.
+func (p *Progress) Case(c judge.CaseResult) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar == nil {
+		return
+	}
+	if c.Verdict.Failure() {
+		p.bar.Describe(p.name + " (" + string(c.Verdict) + ")")
+	}
+	_ = p.bar.Add(1) // a progress line that cannot be drawn is not worth a failure
+}
+
+// End replaces the moving line with the plugin's result.
+func (p *Progress) End(k judge.KernelResult) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	fmt.Fprintf(p.w, "%-16s %s  %d of %d pass", k.Plugin, p.style.verdict(k.Verdict), k.Passed, k.Run)
+	if k.Unsupported > 0 {
+		fmt.Fprintf(p.w, ", %d unsupported", k.Unsupported)
+	}
+	fmt.Fprintf(p.w, "  %s\n", Duration(k.Time))
+}
+
+func (p *Progress) clear() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+		_ = p.bar.Exit()
+		p.bar = nil
+	}
+}
