@@ -1,0 +1,58 @@
+package machine
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// GPU is one NVIDIA GPU as nvidia-smi knows it.
+type GPU struct {
+	Name    string `json:"name"`
+	UUID    string `json:"uuid"`
+	Driver  string `json:"driver"`
+	Memory  string `json:"memory"`
+	Compute string `json:"compute_capability"` // "9.0"
+}
+
+// HasGPU says whether the driver has a device, without asking the driver.
+func HasGPU() bool {
+	devices, _ := filepath.Glob("/dev/nvidia[0-9]*")
+	return len(devices) > 0
+}
+
+// GPUs asks nvidia-smi.
+func GPUs(ctx context.Context) ([]GPU, error) {
+	text, err := Ask(ctx, "nvidia-smi", "--query-gpu=name,uuid,driver_version,memory.total,compute_cap", "--format=csv,noheader")
+	if err != nil {
+		return nil, err
+	}
+	return parseGPUs(text)
+}
+
+func parseGPUs(text string) ([]GPU, error) {
+	var gpus []GPU
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		f := strings.Split(strings.TrimSpace(line), ", ")
+		if len(f) != 5 {
+			return nil, fmt.Errorf("nvidia-smi answered %q, which has not the 5 fields asked for", strings.TrimSpace(line))
+		}
+		gpus = append(gpus, GPU{f[0], f[1], f[2], f[3], f[4]})
+	}
+	return gpus, nil
+}
+
+// Folder is a GPU's name as a folder of results/: "NVIDIA H200" is h200.
+func (g GPU) Folder() string {
+	name := strings.ToLower(strings.TrimPrefix(g.Name, "NVIDIA "))
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, name), "-")
+}
