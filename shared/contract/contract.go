@@ -4,9 +4,12 @@ package contract
 
 import (
 	"context"
+	"strings"
 
 	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"scanhost/shared/contract/keeperv1"
 	"scanhost/shared/contract/kernelv1"
@@ -29,6 +32,13 @@ var Handshake = goplugin.HandshakeConfig{
 	ProtocolVersion:  ProtocolVersion,
 	MagicCookieKey:   "SCANHOST_PLUGIN",
 	MagicCookieValue: "affine-scan-h-t-equals-a-h-plus-b",
+}
+
+// TooLarge says whether a call failed because a message was over the limit, not for want of memory: gRPC
+// has one code for both.
+func TooLarge(err error) bool {
+	s := status.Convert(err)
+	return s.Code() == codes.ResourceExhausted && strings.Contains(s.Message(), "message larger than max")
 }
 
 // Names under which the two services are dispensed.

@@ -1,0 +1,397 @@
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"scanhost/host/internal/buffers"
+	"scanhost/shared/contract"
+	"scanhost/shared/contract/kernelv1"
+	"scanhost/shared/op"
+)
+
+// trial is one case on one kernel.
+type trial struct {
+	*kernelRun
+	c      op.Case
+	arrays []buffers.Array // in the op's order; nil where the problem has none
+	infos  []op.Array
+	data   map[string][]byte // host copies: the inputs, and outputs of the launch being judged
+	handle uint64
+	res    CaseResult
+	hashes []uint64 // of the outputs of the first launch
+}
+
+// judge runs a case. A failure is returned where the process did not survive it.
+func (r *kernelRun) judge(ctx context.Context, c op.Case) (CaseResult, *failure) {
+	t := &trial{kernelRun: r, c: c, data: map[string][]byte{}}
+	t.res = CaseResult{Case: c.Name, Regime: c.Regime, Problem: c.Problem, Tuning: r.engine.Options.Tuning, Verdict: Pass}
+	started := time.Now()
+	f := t.run(ctx)
+	if f != nil {
+		t.res.Verdict, t.res.Detail = f.verdict, f.detail
+		if len(f.log) > 0 {
+			r.result.Log = f.log
+		}
+	}
+	t.res.Time = time.Since(started)
+	if err := t.close(); err != nil && f == nil {
+		f = &failure{wedged: err}
+	}
+	if t.res.Verdict.Failure() {
+		t.res.Replay = Replay(r.target, r.engine.Options, c.Name, t.res.Seed)
+	}
+	return t.res, f
+}
+
+func (t *trial) run(ctx context.Context) *failure {
+	if err := t.makeArrays(); err != nil {
+		// The host's own trouble is not the kernel's failure.
+		t.res.Verdict, t.res.Detail = NotRun, err.Error()
+		return nil
+	}
+	if t.process == nil {
+		if f := t.start(ctx); f != nil {
+			return f
+		}
+	}
+	f := t.prepare(ctx)
+	if f != nil || t.handle == 0 {
+		return f
+	}
+	if f := t.launches(ctx); f != nil {
+		return f
+	}
+	return t.release(ctx)
+}
+
+// makeArrays fills the inputs and lays out the outputs.
+func (t *trial) makeArrays() error {
+	if t.scratch == nil {
+		t.scratch = map[string][]byte{}
+	}
+	t.infos = t.op.Arrays(t.c.Problem)
+	t.arrays = make([]buffers.Array, len(t.infos))
+	for i, a := range t.infos {
+		if a.Shape == nil {
+			continue
+		}
+		if int64(cap(t.scratch[a.Role])) < a.Bytes() {
+			t.scratch[a.Role] = make([]byte, a.Bytes())
+		}
+		host := t.scratch[a.Role][:a.Bytes()]
+		t.data[a.Role] = host
+		var err error
+		if a.Output {
+			t.arrays[i], err = t.engine.Space.Output(a)
+		} else if err = t.op.Fill(t.c, a.Role, host); err == nil {
+			t.arrays[i], err = t.engine.Space.Input(a, func(dst []byte) error { copy(dst, host); return nil })
+		}
+		if err != nil {
+			return fmt.Errorf("the host could not make %s of %d bytes: %w", a.Role, a.Bytes(), err)
+		}
+	}
+	return nil
+}
+
+// prepare leaves handle 0 where the case ends with a verdict and the process lives.
+func (t *trial) prepare(ctx context.Context) *failure {
+	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(t.c.Problem), Tuning: t.engine.Options.Tuning, Backend: backendProto(t.target.Backend)}
+	set := &kernelv1.BufferSet{}
+	for _, a := range t.arrays {
+		if a == nil {
+			continue
+		}
+		set.Buffers = append(set.Buffers, a.Message())
+		if err := t.process.SendDescriptor(a.Message().Id, a.FD()); err != nil {
+			return t.callFailure(ctx, "sending buffers", t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Prepare), err)
+		}
+	}
+	request.Sets = []*kernelv1.BufferSet{set}
+	limit := t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Prepare)
+	call, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := t.process.Kernel().Prepare(call, request)
+	switch {
+	case status.Code(err) == codes.ResourceExhausted && !contract.TooLarge(err):
+		t.res.Verdict, t.res.Detail = OutOfMemory, "prepare: "+status.Convert(err).Message()
+		return nil
+	case err != nil:
+		return t.callFailure(ctx, "prepare", limit, err)
+	}
+	if u := answer.GetUnsupported(); u != nil {
+		t.res.Verdict, t.res.Detail = Unsupported, u.Reason
+		return nil
+	}
+	if t.handle = answer.GetPrepared().GetHandle(); t.handle == 0 {
+		t.res.Verdict, t.res.Detail = BadPlugin, "prepare: the answer has neither a handle nor a reason"
+	}
+	return nil
+}
+
+// launches makes every launch of the case and stops at the first that is not right.
+func (t *trial) launches(ctx context.Context) *failure {
+	o := t.engine.Options
+	if o.ScheduleSeed != 0 && t.target.Backend == "simt" {
+		return t.once(ctx, schedule(o.ScheduleSeed))
+	}
+	repeat := o.Launches
+	if t.c.Name == t.long && t.target.Backend == "cuda" {
+		repeat = max(repeat, o.LongLaunches)
+	}
+	for range max(1, repeat) {
+		if f := t.once(ctx, nil); f != nil || t.res.Verdict != Pass {
+			return f
+		}
+	}
+	if t.target.Backend != "simt" || elements(t.c.Problem) > exploreElements {
+		return nil
+	}
+	if f := t.once(ctx, &kernelv1.SimtOptions{Mode: kernelv1.SimtOptions_COUNT}); f != nil || t.res.Verdict != Pass {
+		return f
+	}
+	schedules := min(2, o.Schedules)
+	if t.c.Name == t.long {
+		schedules = o.Schedules
+	}
+	for i := range schedules {
+		if f := t.once(ctx, schedule(t.engine.Options.Seed<<20+uint64(i)+1)); f != nil || t.res.Verdict != Pass {
+			return f
+		}
+	}
+	return nil
+}
+
+func schedule(seed uint64) *kernelv1.SimtOptions {
+	return &kernelv1.SimtOptions{Mode: kernelv1.SimtOptions_EXPLORE, Seed: seed}
+}
+
+// once makes one launch into fresh poison and judges it.
+func (t *trial) once(ctx context.Context, simt *kernelv1.SimtOptions) *failure {
+	for i, a := range t.arrays {
+		if a != nil && t.infos[i].Output {
+			if err := a.Poison(); err != nil {
+				return t.hostTrouble("poisoning "+t.infos[i].Role, err)
+			}
+		}
+	}
+	// The checked copy is some 30 times slower than the fast one.
+	work := elements(t.c.Problem)
+	if simt.GetMode() != kernelv1.SimtOptions_FAST {
+		work *= 30
+	}
+	limit := t.engine.Options.Deadlines.launch(t.target.Backend, work)
+	call, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := t.process.Kernel().Launch(call, &kernelv1.LaunchRequest{Handle: t.handle, Launches: 1, Simt: simt})
+	if err != nil {
+		return t.callFailure(ctx, "launch", limit, err)
+	}
+	explored := simt.GetMode() == kernelv1.SimtOptions_EXPLORE
+	if explored {
+		t.res.Schedules++
+		t.res.Seed = simt.Seed
+	} else {
+		t.res.Launches++
+	}
+	if simt.GetMode() == kernelv1.SimtOptions_COUNT {
+		t.res.Counters = flatten(answer.Counters)
+	}
+	if f := answer.Finding; f != nil {
+		return t.finding(ctx, f)
+	}
+	f := t.inspect()
+	if explored && t.res.Verdict == Pass {
+		t.res.Seed = 0
+	}
+	return f
+}
+
+// finding turns what the device or the simulator objected to into a verdict. After an error of a real
+// device the process is of no more use.
+func (t *trial) finding(ctx context.Context, f *kernelv1.Finding) *failure {
+	detail := fmt.Sprintf("%s: %s", findingName(f.Kind), f.Text)
+	verdict := DeviceError
+	switch f.Kind {
+	case kernelv1.Finding_DEADLOCK:
+		verdict = Hung
+	case kernelv1.Finding_OUT_OF_BOUNDS:
+		verdict = OutOfBounds
+	case kernelv1.Finding_INPUT_WRITE:
+		verdict = InputChanged
+	case kernelv1.Finding_OUT_OF_MEMORY:
+		verdict = OutOfMemory
+	}
+	if t.target.Backend == "cuda" {
+		return t.end(ctx, &failure{verdict: verdict, detail: detail, log: t.process.Evidence().Log})
+	}
+	t.res.Verdict, t.res.Detail = verdict, detail
+	return nil
+}
+
+// inspect looks at everything a launch left behind: guard bands, inputs, values, and bits.
+func (t *trial) inspect() *failure {
+	for i, a := range t.arrays {
+		if a == nil {
+			continue
+		}
+		first, intact, err := a.Guards()
+		if err != nil {
+			return t.hostTrouble("reading the guard bands of "+t.infos[i].Role, err)
+		}
+		if !intact {
+			t.res.Verdict = OutOfBounds
+			t.res.Detail = fmt.Sprintf("byte %d of %s was written; the array has %d", first, t.infos[i].Role, t.infos[i].Bytes())
+			return nil
+		}
+	}
+	same, f := t.sameBits()
+	if f != nil || same {
+		return f
+	}
+	c, f := t.compare()
+	if f != nil || t.res.Verdict != Pass {
+		return f
+	}
+	switch {
+	case t.res.Comparison == nil:
+		t.res.Comparison = &c
+		return nil
+	case t.target.Manifest.RunToRun:
+		t.res.Verdict = Nondeterministic
+		t.res.Detail = fmt.Sprintf("launch %d gave other bits than the first, both within the bound; plugin.toml declares run_to_run", t.res.Launches+t.res.Schedules)
+	}
+	return nil
+}
+
+// sameBits compares with the first launch; the first one answers false.
+func (t *trial) sameBits() (bool, *failure) {
+	var hashes []uint64
+	for i, a := range t.arrays {
+		if a == nil {
+			continue
+		}
+		h, err := a.Hash()
+		if err != nil {
+			return false, t.hostTrouble("hashing "+t.infos[i].Role, err)
+		}
+		if !t.infos[i].Output && t.hashes != nil && h != t.hashes[len(hashes)] {
+			t.res.Verdict, t.res.Detail = InputChanged, t.infos[i].Role+" was changed by a launch"
+			return true, nil
+		}
+		hashes = append(hashes, h)
+	}
+	if t.hashes == nil {
+		t.hashes = hashes
+		return false, nil
+	}
+	return slices.Equal(t.hashes, hashes), nil
+}
+
+func (t *trial) compare() (op.Comparison, *failure) {
+	fingerprint := xxhash.New()
+	for i, a := range t.arrays {
+		if a == nil {
+			continue
+		}
+		info := t.infos[i]
+		if !info.Output {
+			continue
+		}
+		if err := a.Read(t.data[info.Role]); err != nil {
+			return op.Comparison{}, t.hostTrouble("reading "+info.Role, err)
+		}
+		fingerprint.Write(t.data[info.Role])
+	}
+	c, err := t.op.Check(t.c.Problem, t.data, buffers.Poison, t.c.Regime == "exact")
+	if err != nil {
+		return c, t.hostTrouble("comparing", err)
+	}
+	if t.res.Output == "" {
+		t.res.Output = fmt.Sprintf("%016x", fingerprint.Sum64())
+	}
+	if c.Wrong == 0 {
+		return c, nil
+	}
+	t.res.Comparison = &c
+	t.res.Verdict, t.res.Detail = Wrong, fmt.Sprintf("%d of %d elements", c.Wrong, c.Checked)
+	if c.Unwritten > 0 && c.Unwritten == c.Wrong {
+		t.res.Verdict = Unwritten
+	}
+	if c.First != nil {
+		t.res.Detail += "; first " + c.First.String()
+	}
+	return c, nil
+}
+
+// hostTrouble is a failure of the keeper or of the host's memory: nothing to do with this kernel, and
+// nothing more can be judged.
+func (t *trial) hostTrouble(doing string, err error) *failure {
+	return &failure{verdict: NotRun, detail: doing + ": " + err.Error(), wedged: fmt.Errorf("%s: %w", doing, err)}
+}
+
+func (t *trial) release(ctx context.Context) *failure {
+	limit := t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Release)
+	call, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if _, err := t.process.Kernel().Release(call, &kernelv1.ReleaseRequest{Handle: t.handle}); err != nil {
+		return t.callFailure(ctx, "release", limit, err)
+	}
+	return nil
+}
+
+func (t *trial) close() error {
+	var errs []error
+	for _, a := range t.arrays {
+		if a != nil {
+			errs = append(errs, a.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func backendProto(name string) kernelv1.Backend {
+	switch name {
+	case "cuda":
+		return kernelv1.Backend_BACKEND_CUDA
+	case "simt":
+		return kernelv1.Backend_BACKEND_SIMT
+	}
+	return kernelv1.Backend_BACKEND_CPU
+}
+
+var findingNames = map[kernelv1.Finding_Kind]string{
+	kernelv1.Finding_DEADLOCK: "deadlock", kernelv1.Finding_DIVERGENCE: "divergence", kernelv1.Finding_RACE: "race",
+	kernelv1.Finding_UNINITIALISED: "uninitialised read", kernelv1.Finding_UNORDERED: "unordered read",
+	kernelv1.Finding_OUT_OF_BOUNDS: "out of bounds", kernelv1.Finding_INPUT_WRITE: "write to an input",
+	kernelv1.Finding_FAULT: "fault", kernelv1.Finding_DEVICE_ERROR: "device error", kernelv1.Finding_REFUSED: "launch refused",
+	kernelv1.Finding_OUT_OF_MEMORY: "out of memory",
+}
+
+func findingName(k kernelv1.Finding_Kind) string {
+	if n, ok := findingNames[k]; ok {
+		return n
+	}
+	return k.String()
+}
+
+// flatten names the counters as results hold them.
+func flatten(c *kernelv1.Counters) map[string]uint64 {
+	out := map[string]uint64{"barriers": c.GetBarriers(), "shuffles": c.GetShuffles(), "atomics": c.GetAtomics(),
+		"lookback_steps": c.GetLookbackSteps(), "steps": c.GetSteps()}
+	for role := range maps.Keys(c.GetBytesRead()) {
+		out["bytes_read."+role] = c.BytesRead[role]
+	}
+	for role := range maps.Keys(c.GetBytesWritten()) {
+		out["bytes_written."+role] = c.BytesWritten[role]
+	}
+	return out
+}

@@ -1,0 +1,165 @@
+// Package judge proves a kernel right or wrong: it runs a suite of cases on an untrusted plugin and turns
+// everything that can happen into one verdict for each case.
+//
+// For every case it
+//
+//  1. makes the inputs where the plugin can only read them, and outputs full of poison between guard bands;
+//  2. asks the plugin to prepare, which is where a kernel may say that the case is beyond it;
+//  3. launches once and compares with the float64 reference;
+//  4. launches again, with fresh poison, and compares bit for bit;
+//  5. on the simulated GPU, counts the traffic in the checked copy and explores seeded schedules.
+//
+// A plugin that hangs or dies is killed and started again for the next case; after two such cases the rest
+// are not run. Nothing that a plugin says is believed without a look at the buffers.
+package judge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"scanhost/host/internal/buffers"
+	"scanhost/shared/contract"
+	"scanhost/shared/op"
+)
+
+// Target is one plugin, built.
+type Target struct {
+	Manifest contract.Manifest
+	Argv     []string // executable and arguments
+	Dir      string   // working directory; empty: the host's
+	Backend  string   // cuda, simt or cpu
+	Hash     string   // of what it was built from
+	// Refused is set, with a verdict and its reason, where there is nothing to run: the manifest is bad
+	// or the build failed.
+	Refused Verdict
+	Reason  string
+}
+
+// Options says what to run and how hard to look. Zero values mean the defaults of DefaultOptions.
+type Options struct {
+	Seed         uint64
+	Cases        []op.Case // instead of the op's suite
+	Launches     int       // of every case, compared bit for bit
+	LongLaunches int       // of the one case chosen to show grouping
+	Schedules    int       // explored for that case on simt
+	ScheduleSeed uint64    // run only this schedule of each case; 0: explore
+	Elements     int64     // cap on rows * length; 0: the suite's own
+	Tuning       map[string]int64
+	Wrap         []string // argv prefix: a tool that runs the plugin
+	Deadlines    Deadlines
+	Environment  []string // additions to the plugin's, such as CUDA_VISIBLE_DEVICES
+}
+
+// Deadlines bound what a plugin may take. Scale multiplies them all; Off switches them off, for debuggers.
+type Deadlines struct {
+	Handshake, Describe, Prepare, Launch, Release, Silence time.Duration
+	LaunchRate                                             float64 // elements per second added to Launch on simt
+	Scale                                                  float64
+	Off                                                    bool
+}
+
+// DefaultOptions is what run-all uses.
+func DefaultOptions() Options {
+	return Options{Seed: 1, Launches: 3, LongLaunches: 240, Schedules: 48, Deadlines: Deadlines{
+		Handshake: 20 * time.Second, Describe: 5 * time.Second, Prepare: 60 * time.Second, Launch: 10 * time.Second,
+		Release: 10 * time.Second, Silence: 5 * time.Second, LaunchRate: 400e3, Scale: 1}}
+}
+
+const never = 30 * 24 * time.Hour
+
+func (d Deadlines) of(base time.Duration) time.Duration {
+	switch {
+	case d.Off:
+		return never
+	case d.Scale > 0:
+		return time.Duration(float64(base) * d.Scale)
+	}
+	return base
+}
+
+// launch is the deadline of a batch over so many elements.
+func (d Deadlines) launch(backend string, elements int64) time.Duration {
+	base := d.Launch
+	if backend != "cuda" && d.LaunchRate > 0 {
+		base += time.Duration(float64(elements) / d.LaunchRate * float64(time.Second))
+	}
+	return d.of(base)
+}
+
+// Event is one step of progress.
+type Event struct {
+	Plugin, Op  string
+	Done, Total int           // cases of this kernel
+	Case        *CaseResult   // just finished, or nil
+	Kernel      *KernelResult // just finished, or nil
+}
+
+// Engine judges kernels in one space.
+type Engine struct {
+	Space    buffers.Space
+	Options  Options
+	Progress func(Event) // may be nil
+	// AfterKill proves that the device still works after a plugin was killed. nil where there is nothing
+	// to prove.
+	AfterKill func(context.Context) error
+}
+
+// Run judges every op of every target, one after the other. Its error is the host's own trouble; what
+// plugins do is in the results. With a cancelled context it returns what it has.
+func (e *Engine) Run(ctx context.Context, targets []Target) ([]KernelResult, error) {
+	var out []KernelResult
+	var wedged error
+	for _, t := range targets {
+		for _, o := range t.Manifest.Ops {
+			r := &kernelRun{engine: e, target: t, declared: o}
+			switch {
+			case t.Refused != "":
+				r.refuse(t.Refused, t.Reason)
+			case wedged != nil:
+				r.refuse(NotRun, wedged.Error())
+			case ctx.Err() != nil:
+				r.refuse(Interrupted, "before it began")
+			default:
+				wedged = r.run(ctx)
+			}
+			out = append(out, r.result)
+			e.report(Event{Plugin: t.Manifest.Name, Op: o.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
+		}
+		if len(t.Manifest.Ops) == 0 {
+			r := &kernelRun{engine: e, target: t}
+			r.refuse(t.Refused, t.Reason)
+			out = append(out, r.result)
+		}
+	}
+	return out, wedged
+}
+
+func (e *Engine) report(ev Event) {
+	if e.Progress != nil {
+		e.Progress(ev)
+	}
+}
+
+// errWedged says that a device or process cannot be trusted with further work.
+var errWedged = errors.New("no more work on this device")
+
+// Replay is the command that repeats a case on a kernel.
+func Replay(t Target, o Options, c string, schedule uint64) string {
+	args := []string{"go tool host verify --plugin", t.Manifest.Name, "--backend", t.Backend, "--replay", "'" + c + "'"}
+	names := make([]string, 0, len(o.Tuning))
+	for n := range o.Tuning {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	for _, n := range names {
+		args = append(args, fmt.Sprintf("--set %s=%d", n, o.Tuning[n]))
+	}
+	if schedule != 0 {
+		args = append(args, fmt.Sprintf("--schedule-seed %d", schedule))
+	}
+	return strings.Join(args, " ")
+}
