@@ -71,8 +71,8 @@ func (m Manifest) validate() error {
 	switch {
 	case m.Schema != 1:
 		return fmt.Errorf("schema is %d; 1 is accepted", m.Schema)
-	case !nameRule.MatchString(m.Name):
-		return fmt.Errorf("name is %q; accepted are lower-case letters, digits and _, 64 at most, a letter first", m.Name)
+	case ValidateName(m.Name) != nil:
+		return ValidateName(m.Name)
 	case !versionRule.MatchString(m.Version):
 		return fmt.Errorf("version is %q; a semantic version such as 0.1.0 is accepted", m.Version)
 	case !slices.Contains(m.Protocol, ProtocolVersion):
@@ -103,6 +103,14 @@ func (m Manifest) validate() error {
 		if t.Name == "" || !slices.Contains(t.Values, t.Default) {
 			return fmt.Errorf("[[tunable]] %q: default %d is not among its values %v", t.Name, t.Default, t.Values)
 		}
+	}
+	return nil
+}
+
+// ValidateName refuses what is not a plugin's name.
+func ValidateName(name string) error {
+	if !nameRule.MatchString(name) {
+		return fmt.Errorf("name is %q; accepted are lower-case letters, digits and _, 64 at most, a letter first", name)
 	}
 	return nil
 }
