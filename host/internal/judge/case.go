@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/cespare/xxhash/v2"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/launch"
 	"scanhost/shared/contract"
 	"scanhost/shared/contract/kernelv1"
 	"scanhost/shared/op"
@@ -104,7 +103,6 @@ func (t *trial) makeArrays() error {
 
 // prepare leaves handle 0 where the case ends with a verdict and the process lives.
 func (t *trial) prepare(ctx context.Context) *failure {
-	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(t.c.Problem), Tuning: t.engine.Options.Tuning, Backend: backendProto(t.target.Backend)}
 	set := &kernelv1.BufferSet{}
 	for _, a := range t.arrays {
 		if a == nil {
@@ -112,20 +110,18 @@ func (t *trial) prepare(ctx context.Context) *failure {
 		}
 		set.Buffers = append(set.Buffers, a.Message())
 		if err := t.process.SendDescriptor(a.Message().Id, a.FD()); err != nil {
-			return t.callFailure(ctx, "sending buffers", t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Prepare), err)
+			return t.failure(ctx, &launch.Failure{Kind: launch.Hung, Text: "sending buffers: " + err.Error()})
 		}
 	}
-	request.Sets = []*kernelv1.BufferSet{set}
-	limit := t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Prepare)
-	call, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	answer, err := t.process.Kernel().Prepare(call, request)
-	switch {
-	case status.Code(err) == codes.ResourceExhausted && !contract.TooLarge(err):
-		t.res.Verdict, t.res.Detail = OutOfMemory, "prepare: "+status.Convert(err).Message()
-		return nil
-	case err != nil:
-		return t.callFailure(ctx, "prepare", limit, err)
+	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(t.c.Problem), Tuning: t.engine.Options.Tuning,
+		Backend: backendProto(t.target.Backend), Sets: []*kernelv1.BufferSet{set}}
+	var answer *kernelv1.PrepareResponse
+	err := t.process.Call(ctx, "prepare", t.engine.Options.Deadlines.Prepare, func(ctx context.Context) (err error) {
+		answer, err = t.process.Kernel().Prepare(ctx, request)
+		return err
+	})
+	if err != nil {
+		return t.failure(ctx, err)
 	}
 	if u := answer.GetUnsupported(); u != nil {
 		t.res.Verdict, t.res.Detail = Unsupported, u.Reason
@@ -188,12 +184,13 @@ func (t *trial) once(ctx context.Context, simt *kernelv1.SimtOptions) *failure {
 	if simt.GetMode() != kernelv1.SimtOptions_FAST {
 		work *= 30
 	}
-	limit := t.engine.Options.Deadlines.launch(t.target.Backend, work)
-	call, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	answer, err := t.process.Kernel().Launch(call, &kernelv1.LaunchRequest{Handle: t.handle, Launches: 1, Simt: simt})
+	var answer *kernelv1.LaunchResponse
+	err := t.process.Call(ctx, "launch", t.engine.Options.Deadlines.launch(t.target.Backend, work), func(ctx context.Context) (err error) {
+		answer, err = t.process.Kernel().Launch(ctx, &kernelv1.LaunchRequest{Handle: t.handle, Launches: 1, Simt: simt})
+		return err
+	})
 	if err != nil {
-		return t.callFailure(ctx, "launch", limit, err)
+		return t.failure(ctx, err)
 	}
 	explored := simt.GetMode() == kernelv1.SimtOptions_EXPLORE
 	if explored {
@@ -339,11 +336,12 @@ func (t *trial) hostTrouble(doing string, err error) *failure {
 }
 
 func (t *trial) release(ctx context.Context) *failure {
-	limit := t.engine.Options.Deadlines.of(t.engine.Options.Deadlines.Release)
-	call, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if _, err := t.process.Kernel().Release(call, &kernelv1.ReleaseRequest{Handle: t.handle}); err != nil {
-		return t.callFailure(ctx, "release", limit, err)
+	err := t.process.Call(ctx, "release", t.engine.Options.Deadlines.Release, func(ctx context.Context) error {
+		_, err := t.process.Kernel().Release(ctx, &kernelv1.ReleaseRequest{Handle: t.handle})
+		return err
+	})
+	if err != nil {
+		return t.failure(ctx, err)
 	}
 	return nil
 }

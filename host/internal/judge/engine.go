@@ -15,13 +15,13 @@ package judge
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/launch"
 	"scanhost/shared/contract"
 	"scanhost/shared/op"
 )
@@ -69,25 +69,21 @@ func DefaultOptions() Options {
 		Release: 10 * time.Second, Silence: 5 * time.Second, LaunchRate: 400e3, Scale: 1}}
 }
 
-const never = 30 * 24 * time.Hour
-
-func (d Deadlines) of(base time.Duration) time.Duration {
-	switch {
-	case d.Off:
-		return never
-	case d.Scale > 0:
-		return time.Duration(float64(base) * d.Scale)
+// limits are launch's form of the deadlines; it does the scaling.
+func (d Deadlines) limits() launch.Limits {
+	l := launch.Limits{Handshake: d.Handshake, Silence: d.Silence, Scale: d.Scale}
+	if d.Off {
+		l.Scale = launch.Off
 	}
-	return base
+	return l
 }
 
-// launch is the deadline of a batch over so many elements.
+// launch is the deadline of a batch over so many elements, before scaling.
 func (d Deadlines) launch(backend string, elements int64) time.Duration {
-	base := d.Launch
-	if backend != "cuda" && d.LaunchRate > 0 {
-		base += time.Duration(float64(elements) / d.LaunchRate * float64(time.Second))
+	if backend == "cuda" || d.LaunchRate <= 0 {
+		return d.Launch
 	}
-	return d.of(base)
+	return d.Launch + time.Duration(float64(elements)/d.LaunchRate*float64(time.Second))
 }
 
 // Event is one step of progress.
@@ -143,9 +139,6 @@ func (e *Engine) report(ev Event) {
 		e.Progress(ev)
 	}
 }
-
-// errWedged says that a device or process cannot be trusted with further work.
-var errWedged = errors.New("no more work on this device")
 
 // Replay is the command that repeats a case on a kernel.
 func Replay(t Target, o Options, c string, schedule uint64) string {

@@ -140,7 +140,7 @@ func elements(p op.Problem) int64 {
 	return n
 }
 
-// failure ends a case together with the process that ran it.
+// failure is what ended a case together with the process that ran it, or the device.
 type failure struct {
 	verdict Verdict
 	detail  string
@@ -152,93 +152,50 @@ type failure struct {
 func (r *kernelRun) start(ctx context.Context) *failure {
 	o := r.engine.Options
 	process, err := launch.Start(ctx, launch.Command{Path: r.target.Argv[0], Args: r.target.Argv[1:], Dir: r.target.Dir,
-		Env: o.Environment, Service: contract.KernelService, Wrap: o.Wrap,
-		Limits: launch.Limits{Handshake: o.Deadlines.of(o.Deadlines.Handshake)}})
+		Env: o.Environment, Service: contract.KernelService, Wrap: o.Wrap, Limits: o.Deadlines.limits()})
 	if err != nil {
-		return startFailure(err)
+		return r.failure(ctx, err)
 	}
 	r.process = process
-	if !o.Deadlines.Off {
-		process.Watch(o.Deadlines.of(o.Deadlines.Silence))
-	}
-	call, cancel := context.WithTimeout(ctx, o.Deadlines.of(o.Deadlines.Describe))
-	defer cancel()
-	d, err := process.Kernel().Describe(call, &kernelv1.DescribeRequest{})
+	process.Heartbeat()
+	var d *kernelv1.DescribeResponse
+	err = process.Call(ctx, "describe", o.Deadlines.Describe, func(ctx context.Context) (err error) {
+		d, err = process.Kernel().Describe(ctx, &kernelv1.DescribeRequest{})
+		return err
+	})
 	if err != nil {
-		return r.callFailure(ctx, "describe", o.Deadlines.of(o.Deadlines.Describe), err)
+		return r.failure(ctx, err)
 	}
 	if text := contract.Disagreement(r.target.Manifest, d); text != "" {
-		return &failure{verdict: BadPlugin, detail: "Describe: " + text}
+		return r.end(ctx, &failure{verdict: BadPlugin, detail: "Describe: " + text})
 	}
 	return nil
 }
 
-func startFailure(err error) *failure {
-	var s *launch.StartError
-	if !errors.As(err, &s) {
-		return &failure{verdict: Crashed, detail: err.Error()}
-	}
-	f := &failure{detail: s.Error(), log: s.Log}
-	switch s.Kind {
-	case launch.StartHung:
-		f.verdict = Hung
-	case launch.StartCrashed:
-		f.verdict = Crashed
-	case launch.StartUnkillable:
-		f.verdict, f.wedged = Unkillable, errWedged
-	default:
-		f.verdict = BadPlugin
-	}
-	return f
-}
-
-// callFailure finds out what became of a call that did not answer properly: the process is gone or made to go.
-func (r *kernelRun) callFailure(ctx context.Context, phase string, limit time.Duration, err error) *failure {
-	p := r.process
-	code := status.Code(err)
-	if code == codes.Unavailable || code == codes.Canceled && ctx.Err() == nil {
-		// The connection broke: give the reaper a moment to say why.
-		select {
-		case <-p.Done():
-		case <-time.After(2 * time.Second):
+// failure is the verdict of an error of launch's. The process is ended, whatever is left of it.
+func (r *kernelRun) failure(ctx context.Context, err error) *failure {
+	f := &failure{verdict: NotRun, detail: err.Error()}
+	var l *launch.Failure
+	if errors.As(err, &l) {
+		f.verdict, f.detail, f.log = Verdict(l.Kind), l.Text, l.Evidence.Log
+		if l.Kind == launch.Unkillable {
+			f.wedged = fmt.Errorf("%s could not be removed: %w", r.result.Plugin, launch.ErrUnkillable)
 		}
-	}
-	f := &failure{}
-	select {
-	case <-p.Done():
-		ev := p.Evidence()
-		f.verdict, f.detail, f.log = Crashed, phase+": "+ev.String(), ev.Log
-		if ev.Cause != "" {
-			f.verdict, f.detail = Hung, phase+": "+ev.Cause
+		if status.Code(l.Cause) == codes.ResourceExhausted && !contract.TooLarge(l.Cause) {
+			f.verdict = OutOfMemory
 		}
-	default:
-		f.verdict, f.detail = verdictOfCode(code, phase, limit, err)
-		f.log = p.Evidence().Log
 	}
 	return r.end(ctx, f)
 }
 
-func verdictOfCode(code codes.Code, phase string, limit time.Duration, err error) (Verdict, string) {
-	text := status.Convert(err).Message()
-	switch code {
-	case codes.DeadlineExceeded:
-		return Hung, fmt.Sprintf("%s: no answer within %v", phase, limit)
-	case codes.ResourceExhausted:
-		if contract.TooLarge(err) {
-			return BadPlugin, phase + ": the answer is over the limit of " + fmt.Sprint(contract.MaxMessageBytes) + " bytes"
-		}
-		return OutOfMemory, phase + ": " + text
-	case codes.Unavailable:
-		return Crashed, phase + ": the connection broke: " + text
-	}
-	return BadPlugin, fmt.Sprintf("%s: %v: %s", phase, code, text)
-}
-
-// end kills the process of a failed call, and proves that the device survived it.
+// end kills the process that a failure leaves, and proves that the device survived it.
 func (r *kernelRun) end(ctx context.Context, f *failure) *failure {
 	p := r.process
 	r.process = nil
 	if p != nil {
+		if f.log == nil {
+			f.log = p.Evidence().Log
+		}
 		if err := p.Kill(f.detail); err != nil {
 			f.verdict, f.wedged = Unkillable, fmt.Errorf("%s could not be removed: %w", r.result.Plugin, err)
 			f.detail += "; " + err.Error()
@@ -247,7 +204,7 @@ func (r *kernelRun) end(ctx context.Context, f *failure) *failure {
 	}
 	if prove := r.engine.AfterKill; prove != nil && ctx.Err() == nil {
 		if err := prove(ctx); err != nil {
-			f.wedged = fmt.Errorf("the device does not work after %s was killed: %w", r.result.Plugin, err)
+			f.wedged = fmt.Errorf("the device does not work after %s was ended: %w", r.result.Plugin, err)
 		}
 	}
 	return f
