@@ -70,11 +70,11 @@ func Root() string {
 	if err != nil {
 		return ""
 	}
-	return rootAbove(here)
+	return RootAbove(here)
 }
 
-// rootAbove walks past the go.mod of a plugin outside the module, such as one below shared/.
-func rootAbove(dir string) string {
+// RootAbove is the root of the scanhost repository that dir lies in, or "". It walks past the go.mod of a plugin outside the module, such as one below shared/.
+func RootAbove(dir string) string {
 	for {
 		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 		if err == nil && isOurs(string(text)) {
@@ -154,7 +154,7 @@ func pluginFolders(place string) ([]string, error) {
 }
 
 func read(dir, root string) Plugin {
-	p := Plugin{Dir: dir, InTree: inside(root, dir)}
+	p := Plugin{Dir: dir, InTree: InModule(root, dir)}
 	if p.Err = refuseWorldWritable(dir); p.Err != nil {
 		return p
 	}
@@ -194,7 +194,8 @@ func hasManifest(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func inside(root, dir string) bool {
+// InModule says whether dir is part of the Go module at root.
+func InModule(root, dir string) bool {
 	if root == "" {
 		return false
 	}

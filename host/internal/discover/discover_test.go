@@ -146,11 +146,11 @@ func TestAMissingPlaceIsRefused(t *testing.T) {
 func TestAModuleBelowTheRootIsNotInTree(t *testing.T) {
 	repo := place(t)
 	dir := plugin(t, filepath.Join(repo, "elsewhere"), "own")
-	if !inside(repo, dir) {
+	if !InModule(repo, dir) {
 		t.Fatal("a folder of the module must be in tree")
 	}
 	write(t, filepath.Join(dir, "go.mod"), "module own\n")
-	if inside(repo, dir) {
+	if InModule(repo, dir) {
 		t.Fatal("a folder with its own go.mod is another module")
 	}
 }
