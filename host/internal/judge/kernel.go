@@ -106,20 +106,27 @@ func (r *kernelRun) cases() []op.Case {
 			mine = append(mine, c)
 		}
 	}
-	r.long = longCase(mine, r.declared.MaxLength)
+	largest := int64(exploreElements)
+	if r.target.Backend == "cuda" {
+		largest = longElements
+	}
+	r.long = longCase(mine, r.declared.MaxLength, largest)
 	return mine
 }
 
 // exploreElements bounds a case that the checked copy of the simulated GPU runs.
 const exploreElements = 8192
 
-// longCase is where grouping shows in the bits: decay near 1, a few long rows, small enough to explore.
-// Where a suite has none, the first case of its own is taken.
-func longCase(cases []op.Case, ceiling int64) string {
+// longElements bounds the case that a real GPU launches many times.
+const longElements = 8 << 20
+
+// longCase is where grouping shows in the bits: decay near 1 and the longest row among the cases of at most
+// largest elements. Where a suite has no decay near 1, the longest row of any regime is taken.
+func longCase(cases []op.Case, ceiling, largest int64) string {
 	best, bestLength := "", int64(0)
 	for _, c := range cases {
 		length, elements := c.Problem.Dims["length"], elements(c.Problem)
-		if ceiling > 0 && length > ceiling || elements == 0 || elements > exploreElements {
+		if ceiling > 0 && length > ceiling || elements == 0 || elements > largest {
 			continue
 		}
 		if c.Regime == "near1" {
