@@ -1,0 +1,30 @@
+// Scan of affine maps across the threads of a block: warps scan by shuffles, then every thread folds the
+// totals of the warps before its own. The fold is serial on purpose: it reads shared memory by broadcast and
+// costs one fused multiply-add of latency for each warp, less than a second round of shuffles.
+#pragma once
+#include "warp_scan.cuh"
+
+struct BlockScanShared {
+  Affine totals[32]; // by warp; a block has at most 32
+};
+
+struct BlockScan {
+  Affine before; // composition of the maps of all threads before this one
+  Affine total;  // composition of the whole block
+};
+
+// Every thread of the block must call, and blockDim.x must be a multiple of 32. The result is valid in every
+// thread. Contains one barrier; shared may be written again after the caller's next barrier.
+__device__ inline BlockScan block_scan(Affine map, BlockScanShared &shared) {
+  const int warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+  const Affine inclusive = warp_inclusive_scan(map);
+  if (threadIdx.x % WARP == WARP - 1) shared.totals[warp] = inclusive;
+  const Affine in_warp = warp_exclusive(inclusive);
+  __syncthreads();
+  Affine total = shared.totals[0], before = identity();
+  for (int w = 1; w < warps; w++) {
+    if (w == warp) before = total;
+    total = combine(total, shared.totals[w]);
+  }
+  return {warp == 0 ? in_warp : combine(before, in_warp), total};
+}
