@@ -176,7 +176,7 @@ inline int map(int fd, uint64_t bytes, int writable, void **pointer, char text[S
                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   if (result != CUDA_SUCCESS) return detail::failed(result, "cuMemImportFromShareableHandle", text);
   CUdeviceptr address = 0;
-  const char *at = nullptr;
+  const char *at = "";
   result = map_allocation(handle, bytes,
                           writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ, &address, &at);
   driver().release(handle);
@@ -188,7 +188,7 @@ inline int map(int fd, uint64_t bytes, int writable, void **pointer, char text[S
 inline int unmap(void *pointer, uint64_t bytes, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
-  const char *at = nullptr;
+  const char *at = "";
   CUresult result = unmap_allocation(reinterpret_cast<CUdeviceptr>(pointer), bytes, &at);
   return result == CUDA_SUCCESS ? SCANHOST_OK : detail::failed(result, at, text);
 }
