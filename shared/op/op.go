@@ -84,11 +84,12 @@ func (p Position) String() string {
 
 // Comparison is what Check found.
 type Comparison struct {
-	Checked    int64     `json:"checked"`      // elements compared
-	Worst      float64   `json:"worst_bounds"` // largest error in units of the bound
-	Wrong      int64     `json:"wrong"`        // elements outside the bound
-	Unwritten  int64     `json:"unwritten"`    // of those, elements that still hold the poison
-	OutOfRange int64     `json:"out_of_range"` // positions where a correct tree may overflow: neither pass nor fail
+	Checked    int64     `json:"checked"`           // elements compared
+	Worst      float64   `json:"worst_bounds"`      // largest error in units of the bound
+	Wrong      int64     `json:"wrong"`             // elements outside the bound
+	Unwritten  int64     `json:"unwritten"`         // of those, elements that still hold the poison
+	OutOfRange int64     `json:"out_of_range"`      // positions where a correct tree may overflow: neither pass nor fail
+	Flushed    int64     `json:"flushed,omitempty"` // zeros within the bound where a subnormal is due: the kernel flushes
 	First      *Position `json:"first,omitempty"`
 }
 

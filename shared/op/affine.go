@@ -1,0 +1,147 @@
+package op
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// The affine scan: h[t] = a[t]*h[t-1] + b[t] along every row, from h[-1] = h0, or 0 where h0 is absent.
+// Arrays are row-major (rows, length). With "reverse" the scan runs from the end of the row to its start;
+// "h0" gives every row a start state; "last_state" asks for the state after the last step, in fp32.
+type affine struct{}
+
+const (
+	affineName   = "affine_scan"
+	optReverse   = "reverse"
+	optStart     = "h0"
+	optLast      = "last_state"
+	roleA        = "a"
+	roleB        = "b"
+	roleStart    = "h0"
+	roleH        = "h"
+	roleLast     = "last_state"
+	largestBytes = int64(1) << 46 // of one array; keeps every product of sizes inside int64
+	dimRows      = "rows"
+	dimLength    = "length"
+	sizeOfState  = 4
+)
+
+func init() { ops[affineName] = affine{} }
+
+// NewAffineProblem is an affine scan over rows of the given length, for arrays that do not come from a suite.
+func NewAffineProblem(rows, length int64, dtype DType, options ...string) (Problem, error) {
+	p := Problem{Op: affineName, DType: dtype, Dims: map[string]int64{dimRows: rows, dimLength: length}, Options: inOrder(options)}
+	return p, affine{}.Validate(p)
+}
+
+// inOrder sorts options as the op lists them; unknown ones go last, for Validate to refuse.
+func inOrder(options []string) []string {
+	sorted := slices.Clone(options)
+	known := affine{}.Options()
+	slices.SortStableFunc(sorted, func(x, y string) int {
+		return int(uint(slices.Index(known, x))>>1) - int(uint(slices.Index(known, y))>>1)
+	})
+	return sorted
+}
+
+func (affine) Name() string      { return affineName }
+func (affine) Dims() []string    { return []string{dimRows, dimLength} }
+func (affine) Options() []string { return []string{optReverse, optStart, optLast} }
+
+func (affine) Validate(p Problem) error {
+	if p.Op != affineName {
+		return fmt.Errorf("problem is of operation %q; this one is %s", p.Op, affineName)
+	}
+	if !slices.Contains([]DType{FP32, FP16, BF16}, p.DType) {
+		return fmt.Errorf("%s: dtype %q is not known; accepted are fp32, fp16, bf16", affineName, p.DType)
+	}
+	for name := range p.Dims {
+		if name != dimRows && name != dimLength {
+			return fmt.Errorf("%s: dimension %q is not known; it has rows and length", affineName, name)
+		}
+	}
+	rows, length, err := affineShape(p)
+	if err != nil {
+		return err
+	}
+	if rows > largestBytes/4 || length > largestBytes/4 || (rows > 0 && length > largestBytes/4/rows) {
+		return fmt.Errorf("%s: %d rows of length %d are too large; an array may hold up to %d bytes", affineName, rows, length, largestBytes)
+	}
+	return validOptions(p.Options)
+}
+
+func affineShape(p Problem) (rows, length int64, err error) {
+	for _, name := range (affine{}).Dims() {
+		n, ok := p.Dims[name]
+		if !ok {
+			return 0, 0, fmt.Errorf("%s: dimension %q is missing", affineName, name)
+		}
+		if n < 0 {
+			return 0, 0, fmt.Errorf("%s: %s is %d; accepted are 0 and more", affineName, name, n)
+		}
+	}
+	return p.Dims[dimRows], p.Dims[dimLength], nil
+}
+
+func validOptions(options []string) error {
+	known, last := affine{}.Options(), -1
+	for _, o := range options {
+		at := slices.Index(known, o)
+		if at < 0 {
+			return fmt.Errorf("%s: option %q is not known; accepted are %s", affineName, o, strings.Join(known, ", "))
+		}
+		if at <= last {
+			return fmt.Errorf("%s: option %q is out of order or given twice; the order is %s", affineName, o, strings.Join(known, ", "))
+		}
+		last = at
+	}
+	return nil
+}
+
+func (affine) Arrays(p Problem) []Array {
+	full := []int64{p.Dims[dimRows], p.Dims[dimLength]}
+	row := []int64{p.Dims[dimRows]}
+	arrays := []Array{
+		{Role: roleA, DType: p.DType, Shape: full},
+		{Role: roleB, DType: p.DType, Shape: full},
+		{Role: roleStart, DType: FP32},
+		{Role: roleH, DType: p.DType, Shape: full, Output: true},
+		{Role: roleLast, DType: FP32, Output: true},
+	}
+	if p.Has(optStart) {
+		arrays[2].Shape = row
+	}
+	if p.Has(optLast) {
+		arrays[4].Shape = row
+	}
+	return arrays
+}
+
+// MinimumTraffic counts a, b and h once each, and the states. Without h0 the first a of a row decides nothing,
+// so a kernel need not read it.
+func (affine) MinimumTraffic(p Problem) (read, written int64) {
+	rows, length := p.Dims[dimRows], p.Dims[dimLength]
+	array := rows * length * p.DType.Size()
+	read, written = 2*array, array
+	switch {
+	case p.Has(optStart):
+		read += rows * sizeOfState
+	case length > 0:
+		read -= rows * p.DType.Size()
+	}
+	if p.Has(optLast) {
+		written += rows * sizeOfState
+	}
+	return read, written
+}
+
+// lengthRoundings is R of docs/error-bounds.md: how many roundings, beyond those that the length itself
+// forces, the judge grants to a tree over a row.
+func lengthRoundings(length int64) float64 {
+	if length < 2 {
+		return 4
+	}
+	return 4 + 2*math.Ceil(math.Log2(float64(length)))
+}
