@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"scanhost/host/internal/machine"
 )
 
 // NVCC is a CUDA compiler and the folders that belong to it.
@@ -28,7 +30,7 @@ type NVCC struct {
 // a fused operation is written fmaf.
 var nvccFlags = []string{"-O3", "-std=c++17", "-fmad=false", "-lineinfo", "-Xcompiler=-fPIC"}
 
-// FindNVCC looks where CUDA_HOME and CUDA_PATH say, in PATH, and in /usr/local/cuda.
+// FindNVCC looks where CUDA_HOME and CUDA_PATH say, in PATH, and where toolkits usually are.
 func FindNVCC(ctx context.Context) (NVCC, error) {
 	var places []string
 	for _, v := range []string{"CUDA_HOME", "CUDA_PATH"} {
@@ -36,20 +38,19 @@ func FindNVCC(ctx context.Context) (NVCC, error) {
 			places = append(places, filepath.Join(dir, "bin", "nvcc"))
 		}
 	}
-	if path, err := exec.LookPath("nvcc"); err == nil {
-		places = append(places, path)
-	}
-	places = append(places, "/usr/local/cuda/bin/nvcc")
-	for _, place := range places {
-		real, err := filepath.EvalSymlinks(place)
+	for _, place := range append(places, "nvcc", "/usr/local/cuda/bin/nvcc", "/opt/cuda/bin/nvcc") {
+		path, err := exec.LookPath(place)
+		if err == nil {
+			path, err = filepath.EvalSymlinks(path)
+		}
 		if err != nil {
 			continue
 		}
-		output, err := exec.CommandContext(ctx, real, "--version").Output()
+		version, err := machine.Ask(ctx, path, "--version")
 		if err != nil {
-			return NVCC{}, fmt.Errorf("%s --version: %w", real, err)
+			return NVCC{}, err
 		}
-		return NVCC{Path: real, Version: string(output), Lib: runtimeFolder(real)}, nil
+		return NVCC{Path: path, Version: version, Lib: runtimeFolder(path)}, nil
 	}
 	return NVCC{}, errors.New("nvcc was not found by CUDA_HOME, CUDA_PATH, PATH or in /usr/local/cuda; install the CUDA toolkit, 12.0 or newer, and set CUDA_HOME to its folder")
 }
@@ -85,26 +86,18 @@ func quoted(s string) string {
 
 var archRule = regexp.MustCompile(`^sm_[1-9][0-9]{1,2}[af]?$`)
 
-// GPUArchs asks nvidia-smi for the architectures of the GPUs that are present, such as sm_90.
+// GPUArchs gives the architectures of the GPUs that are present, such as sm_90.
 func GPUArchs(ctx context.Context) ([]string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	c := exec.CommandContext(ctx, "nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader")
-	c.WaitDelay = time.Second
-	output, err := c.Output()
+	gpus, err := machine.GPUs(ctx)
+	if err == nil && len(gpus) == 0 {
+		err = errors.New("nvidia-smi lists none")
+	}
 	if err != nil {
-		return nil, fmt.Errorf("nvidia-smi does not list a GPU (%w); name what to compile for with --arch sm_90", err)
+		return nil, fmt.Errorf("no GPU to compile for: %w; name an architecture with --arch sm_90", err)
 	}
 	var archs []string
-	for _, line := range strings.Fields(string(output)) {
-		arch := "sm_" + strings.ReplaceAll(line, ".", "")
-		if !archRule.MatchString(arch) {
-			return nil, fmt.Errorf("nvidia-smi gives compute capability %q; such as 9.0 is expected", line)
-		}
-		archs = append(archs, arch)
-	}
-	if len(archs) == 0 {
-		return nil, errors.New("nvidia-smi lists no GPU; name what to compile for with --arch sm_90")
+	for _, g := range gpus {
+		archs = append(archs, "sm_"+strings.ReplaceAll(g.Compute, ".", ""))
 	}
 	slices.Sort(archs)
 	return slices.Compact(archs), nil
