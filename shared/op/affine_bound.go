@@ -7,6 +7,8 @@ const (
 	unitRoundoff   = 0x1p-24
 	smallestNormal = 0x1p-126
 	largestFloat   = math.MaxFloat32
+	// A product below this may have been rounded into the subnormals on its way.
+	decayLimit = 8 * smallestNormal
 	// A float64 state beyond this is given up until a reset: its bound would overflow next.
 	largestState = 1e290
 )
@@ -17,6 +19,7 @@ type affineBound struct {
 	perValue    float64 // factor of S
 	underflow   float64 // eta before growth
 	compound    float64 // (1+u)^2: what two more roundings make of the earlier ones
+	overflow    float64 // a sum or a product up to here cannot overflow, however it is rounded on its way
 	storage     float64 // u_out
 	storageTiny float64 // half the smallest subnormal of the storage type
 	storageMax  float64 // values from here on round to infinity in the storage type
@@ -26,11 +29,13 @@ type affineBound struct {
 func newAffineBound(length int64, dtype DType, exact bool) affineBound {
 	tree := math.Expm1(lengthRoundings(length) * math.Log1p(unitRoundoff)) // (1+u)^R - 1
 	slack := 1 + unitRoundoff                                              // the float64 reference's own error is far below this
+	drift := math.Exp(2 * unitRoundoff * float64(length))                  // what the roundings of a whole row make of a product
 	b := affineBound{
 		perProduct: (2*unitRoundoff + unitRoundoff*unitRoundoff) * (1 + tree) * slack,
 		perValue:   tree * slack,
-		underflow:  smallestNormal * (1 + float64(length+2)*0x1p-22),
+		underflow:  smallestNormal * (1 + float64(length+2)*0x1p-22) * drift,
 		compound:   (1 + unitRoundoff) * (1 + unitRoundoff),
+		overflow:   largestFloat / drift,
 		storageMax: math.Inf(1),
 		exact:      exact,
 	}
@@ -76,38 +81,38 @@ func (s *affineState) step(b *affineBound, a, x float64) {
 	s.m = size*(b.compound*s.m) + size*s.s
 	s.s = size*s.s + math.Abs(x)
 	s.h = a*s.h + x
-	s.products(size)
+	s.products(b, size)
 	s.largest = max(s.largest, s.s)
-	if s.s > largestState || s.m > largestState {
-		s.lost = true
-	}
-	if s.s+b.of(s) > largestFloat {
-		s.spilled = true
-	}
+	s.spilled = s.spilled || s.s+b.of(s) > largestFloat
+	s.lost = s.s > largestState || s.m > largestState
 }
 
 // products follows the products of consecutive |a| that end here.
-func (s *affineState) products(size float64) {
-	s.growth = max(1, size*(1+unitRoundoff)*s.growth)
-	if s.growth > largestFloat {
-		s.growth, s.spilled = largestFloat, true
+func (s *affineState) products(b *affineBound, size float64) {
+	s.growth = max(1, size*s.growth)
+	if s.growth > b.overflow {
+		s.growth, s.spilled = b.overflow, true
 	}
 	s.decay = min(1, size*s.decay)
 	if s.decay == 0 {
 		s.decay = 1
 	}
-	if s.decay < 4*smallestNormal {
+	if s.decay < decayLimit {
 		s.shrunk = true
 	}
 }
 
 // of is the bound on the error of the fp32 state.
 func (b *affineBound) of(s *affineState) float64 {
-	eta := b.underflow * s.growth
+	return b.perProduct*s.m + b.perValue*s.s + b.widest(s)*s.growth
+}
+
+// widest is what underflow can add to an error, before growth.
+func (b *affineBound) widest(s *affineState) float64 {
 	if s.shrunk {
-		eta *= 1 + s.largest
+		return b.underflow * (1 + s.largest)
 	}
-	return b.perProduct*s.m + b.perValue*s.s + eta
+	return b.underflow
 }
 
 // stored widens a bound by the rounding to the storage type.
@@ -139,6 +144,6 @@ func (s *affineState) poison(b *affineBound, a, x float64) {
 	if !math.IsInf(x, 0) {
 		s.s += math.Abs(x)
 	}
-	s.products(size)
-	s.spilled = s.spilled || s.s*(1+0x1p-10) > largestFloat
+	s.products(b, size)
+	s.spilled = s.spilled || s.s > b.overflow/2
 }

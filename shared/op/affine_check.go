@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"math"
 	"sync"
 )
 
@@ -126,9 +125,8 @@ func (w *affineWalk) checkSpan(lo, n int64, first bool) {
 		at, left = at+step, left-1
 	}
 	for left > 0 {
-		done := 0
-		if !w.state.poisoned && !w.state.lost {
-			done = w.checkFinite(a, b, h, lo, at, step, left)
+		if w.dtype == FP32 && !w.state.spilled && !w.state.poisoned {
+			done := w.checkFinite(a, b, h, at, step, left)
 			at, left = at+done*step, left-done
 		}
 		if left > 0 {
@@ -157,40 +155,4 @@ func (w *affineWalk) oneStep(a, b float32) {
 	case !s.lost:
 		s.step(&w.bound, float64(a), float64(b))
 	}
-}
-
-// checkFinite is the fast path: it goes on while inputs are finite and the state is known, and returns how many
-// elements it has dealt with. It is affineState.step with its scalars in registers.
-func (w *affineWalk) checkFinite(a, b, h []float32, lo int64, at, step, left int) int {
-	s, bound := w.state, w.bound
-	worstErr, worstUnit := w.worstErr, w.worstUnit
-	done := 0
-	for ; done < left; done++ {
-		i := at + done*step
-		x, y := a[i], b[i]
-		if !finite(x) || !finite(y) {
-			break
-		}
-		s.step(&bound, float64(x), float64(y))
-		limit := 0.0
-		if !bound.exact {
-			limit = bound.stored(bound.of(&s), s.h)
-		}
-		diff := math.Abs(float64(h[i]) - s.h)
-		if s.lost || s.spilled || !(diff <= limit) || h[i] == 0 {
-			w.state = s
-			w.judge(lo+int64(i), h[i])
-			if s.lost {
-				done++
-				break
-			}
-			continue
-		}
-		w.found.Checked++
-		if diff*worstUnit > worstErr*limit {
-			worstErr, worstUnit = diff, limit
-		}
-	}
-	w.state, w.worstErr, w.worstUnit = s, worstErr, worstUnit
-	return done
 }

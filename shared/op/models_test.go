@@ -129,7 +129,10 @@ func folded(aggregates []pair, h0 float32) []float32 {
 
 // spine scans the aggregates by a tree: the three-launch kernel.
 func spine(aggregates []pair, h0 float32) []float32 {
-	return append([]float32{h0}, applied(inclusive(aggregates[:max(1, len(aggregates))-1], combine), h0)...)
+	if len(aggregates) == 0 {
+		return nil
+	}
+	return append([]float32{h0}, applied(inclusive(aggregates[:len(aggregates)-1], combine), h0)...)
 }
 
 // dropped loses the carry into one tile.
