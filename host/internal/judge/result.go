@@ -43,6 +43,7 @@ type CaseResult struct {
 	Verdict    Verdict           `json:"verdict"`
 	Detail     string            `json:"detail,omitempty"` // one line: what, where, after how long
 	Comparison *op.Comparison    `json:"comparison,omitempty"`
+	Output     string            `json:"output,omitempty"` // fingerprint of the first launch's outputs; equal bits, equal text
 	Launches   int               `json:"launches"`       // that ran and were compared bit for bit
 	Schedules  int               `json:"schedules"`      // explored on simt
 	Seed       uint64            `json:"seed,omitempty"` // schedule seed that shows the failure
