@@ -44,10 +44,10 @@ type CaseResult struct {
 	Detail     string            `json:"detail,omitempty"` // one line: what, where, after how long
 	Comparison *op.Comparison    `json:"comparison,omitempty"`
 	Output     string            `json:"output,omitempty"` // fingerprint of the first launch's outputs; equal bits, equal text
-	Launches   int               `json:"launches"`       // that ran and were compared bit for bit
-	Schedules  int               `json:"schedules"`      // explored on simt
-	Seed       uint64            `json:"seed,omitempty"` // schedule seed that shows the failure
-	Time       time.Duration     `json:"time_ns"`        // wall time of the case
+	Launches   int               `json:"launches"`         // that ran and were compared bit for bit
+	Schedules  int               `json:"schedules"`        // explored on simt
+	Seed       uint64            `json:"seed,omitempty"`   // schedule seed that shows the failure
+	Time       time.Duration     `json:"time_ns"`          // wall time of the case
 	Counters   map[string]uint64 `json:"counters,omitempty"`
 	Replay     string            `json:"replay,omitempty"`      // command that repeats it; for failures
 	Lost       []string          `json:"lost_checks,omitempty"` // checks this backend could not make
