@@ -133,4 +133,3 @@ func exactly(name string) cobra.PositionalArgs {
 		return nil
 	}
 }
-

@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"scanhost/host/internal/launch"
 )
 
 // Exit codes. Scripts in testdata/script pin each.
@@ -73,6 +75,7 @@ func onSignal(parent context.Context) (context.Context, func()) {
 		}
 		cancel(errInterrupted)
 		if _, open := <-signals; open {
+			launch.KillAll("interrupted twice")
 			os.Exit(exitInterrupted)
 		}
 	}()
@@ -103,9 +106,10 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
   go tool host doctor                         what this machine has, and what to install`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
@@ -113,7 +117,6 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
 	root.AddCommand(
 		newRunAll(shared),
 		newVerify(shared),
-		newScan(shared),
 		newList(shared),
 		newBuild(shared),
 		newNew(shared),
@@ -122,4 +125,16 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
 	)
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
+}
+
+// knownCommand refuses a word that is no command, with the nearest one.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("command %q is not known", args[0])
+	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %q?", near[0])
+	}
+	return fmt.Errorf("%s (host --help lists them)", text)
 }

@@ -7,11 +7,8 @@ package machine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -75,41 +72,6 @@ func versionOf(ctx context.Context, name, path string, args []string) Tool {
 	t := Tool{Name: name, Path: path}
 	if text, err := Ask(ctx, path, args...); err == nil {
 		t.Version = firstLine(text)
-	}
-	return t
-}
-
-// NVCCPath is where nvcc is: on PATH, below CUDA_HOME or CUDA_PATH, or in the toolkit's usual place.
-func NVCCPath() (string, error) {
-	if path, err := exec.LookPath("nvcc"); err == nil {
-		return path, nil
-	}
-	for _, home := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda", "/opt/cuda"} {
-		if home == "" {
-			continue
-		}
-		if path, err := exec.LookPath(filepath.Join(home, "bin", "nvcc")); err == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("nvcc is not on PATH, nor in CUDA_HOME/bin, /usr/local/cuda/bin or /opt/cuda/bin")
-}
-
-// NVCC is the CUDA compiler.
-func NVCC(ctx context.Context) Tool {
-	path, err := NVCCPath()
-	if err != nil {
-		return Tool{Name: "nvcc"}
-	}
-	t := Tool{Name: "nvcc", Path: path}
-	text, err := Ask(ctx, path, "--version")
-	if err != nil {
-		return t
-	}
-	for line := range strings.Lines(text) {
-		if _, version, ok := strings.Cut(line, "release "); ok {
-			t.Version = strings.TrimSpace(version)
-		}
 	}
 	return t
 }

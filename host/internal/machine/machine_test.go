@@ -69,20 +69,3 @@ func TestAControlGroupsLimitCounts(t *testing.T) {
 		t.Errorf("left %d, %v; want 50", left, ok)
 	}
 }
-
-func TestNVCCIsFoundBelowCUDAHome(t *testing.T) {
-	home := t.TempDir()
-	if err := os.Mkdir(filepath.Join(home, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	nvcc := filepath.Join(home, "bin", "nvcc")
-	script := "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n"
-	if err := os.WriteFile(nvcc, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	t.Setenv("PATH", "/usr/bin:/bin")
-	t.Setenv("CUDA_HOME", home)
-	if got := NVCC(context.Background()); got.Path != nvcc || got.Version != "13.0, V13.0.88" {
-		t.Errorf("got %+v", got)
-	}
-}

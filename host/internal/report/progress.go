@@ -85,3 +85,15 @@ func (p *Progress) clear() {
 		p.bar = nil
 	}
 }
+
+// Event shows a step of the judge's.
+func (p *Progress) Event(e judge.Event) {
+	switch {
+	case e.Kernel != nil:
+		p.End(*e.Kernel)
+	case e.Case != nil:
+		p.Case(*e.Case)
+	default:
+		p.Begin(e.Plugin, e.Total)
+	}
+}

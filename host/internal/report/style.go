@@ -58,3 +58,11 @@ func (s Style) verdict(v judge.Verdict) string {
 	}
 	return s.paint(red, string(v))
 }
+
+// Mark is the first column of a checklist.
+func (s Style) Mark(ok bool) string {
+	if ok {
+		return s.paint(green, "ok")
+	}
+	return s.paint(yellow, "--")
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"scanhost/host/internal/judge"
+)
+
+type runAllOptions struct {
+	*sharedFlags
+	judging judgingFlags
+	results string
+}
+
+func newRunAll(shared *sharedFlags) *cobra.Command {
+	o := &runAllOptions{sharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "run-all",
+		Short: "Build, run and verify every kernel",
+		Long: `run-all builds every plugin of role kernel, runs each in a process of its own and verifies it: a suite of
+cases for each of its operations, compared with a float64 reference within a derived bound, repeated and
+compared bit for bit, and on the simulated GPU run under many schedules with every access checked.
+
+One plugin that does not build, hangs, crashes or is wrong costs its own row. Baselines are left alone.
+Everything that was found is in results/<gpu or simt>/run-all.json, and the table beside it.`,
+		Example: `  host run-all
+  host run-all --backend simt
+  host run-all --plugin-dir ~/kernels --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runRunAll(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	o.judging.add(cmd)
+	cmd.Flags().StringVar(&o.results, "results", "", "folder for run-all.json and run-all.txt (default results/<gpu or simt> of the repository)")
+	return cmd
+}
+
+func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) error {
+	plugins, err := o.kernels()
+	if err != nil {
+		return err
+	}
+	options, err := o.judging.options()
+	if err != nil {
+		return err
+	}
+	return judgePlugins(ctx, judging{
+		name: "run-all", flags: o.judging, plugins: plugins, options: options, results: o.results, keep: true, json: o.json,
+	}, out, errOut)
+}
+
+// judgingFlags are those of every command that judges.
+type judgingFlags struct {
+	backend   backendFlag
+	seed      uint64
+	launches  int
+	schedules int
+}
+
+func (f *judgingFlags) add(cmd *cobra.Command) {
+	d := judge.DefaultOptions()
+	f.backend.add(cmd)
+	flags := cmd.Flags()
+	flags.Uint64Var(&f.seed, "seed", d.Seed, "seed of the suite's random shapes and values")
+	flags.IntVar(&f.launches, "launches", d.Launches, "launches of every case, compared bit for bit")
+	flags.IntVar(&f.schedules, "schedules", d.Schedules, "schedules that the simulated GPU explores for a kernel's most telling case")
+}
+
+func (f *judgingFlags) options() (judge.Options, error) {
+	o := judge.DefaultOptions()
+	if err := atLeast("launches", f.launches, 1); err != nil {
+		return o, err
+	}
+	if err := atLeast("schedules", f.schedules, 0); err != nil {
+		return o, err
+	}
+	if f.launches > o.LongLaunches {
+		o.LongLaunches = f.launches
+	}
+	o.Seed, o.Launches, o.Schedules = f.seed, f.launches, f.schedules
+	return o, nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"scanhost/shared/faulty"
+)
+
+// TestMain lets the test binary be two commands that scripts run: host itself, and faulty, the plugin that
+// misbehaves on request.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"host":   main,
+		"faulty": func() { os.Exit(faulty.Main(os.Args[1:])) },
+	})
+}
+
+// TestScripts runs every behaviour in testdata/script. Builds in them use this user's caches, or they would
+// compile the Go library for each script.
+func TestScripts(t *testing.T) {
+	repo, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("REPO", repo)
+			e.Setenv("NO_COLOR", "1")
+			return passGoCaches(e)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":   exits,
+			"makenpy": makeNPY,
+		},
+	})
+}
+
+func passGoCaches(e *testscript.Env) error {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	e.Setenv("HOME", home)
+	for _, name := range []string{"GOCACHE", "GOPATH", "GOMODCACHE", "GOFLAGS", "GOPROXY", "CC", "CXX"} {
+		if value, ok := os.LookupEnv(name); ok {
+			e.Setenv(name, value)
+		}
+	}
+	return nil
+}
+
+// exits runs a command and asks for its exit status, which exec only divides into good and bad:
+//
+//	exits 2 host verify
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits STATUS COMMAND [ARGUMENT...]")
+	}
+	status := "0"
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		status = fmt.Sprint(exitStatus(err))
+	}
+	if status != args[0] {
+		ts.Fatalf("exit status is %s, want %s", status, args[0])
+	}
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/discover"
+	"scanhost/host/internal/judge"
+	"scanhost/host/internal/report"
+)
+
+// builtTargets is what the judge works on, and the keeper that owns a GPU's buffers, where there is one.
+type builtTargets struct {
+	targets []judge.Target
+	keeper  *discover.Built
+}
+
+// buildTargets builds the plugins that have the backend. Every plugin becomes a target: one that cannot be
+// built, or is none, carries its verdict.
+func buildTargets(ctx context.Context, plugins []discover.Plugin, backend string, progress *report.Progress) (builtTargets, error) {
+	var able []discover.Plugin
+	for _, p := range plugins {
+		if p.Err == nil && runsOn(p, backend) != "" {
+			able = append(able, p)
+		}
+	}
+	made, keeper, err := discover.Build(ctx, discover.BuildRequest{Plugins: able, Backend: backend,
+		Progress: func(line string) { progress.Note("%s", line) }})
+	if err != nil {
+		return builtTargets{}, err
+	}
+	b := builtTargets{keeper: keeper}
+	for _, p := range plugins {
+		b.targets = append(b.targets, target(p, backend, made))
+	}
+	return b, nil
+}
+
+// runsOn is the backend of a plugin in a run on the given one, or "". Beside the simulated GPU, plugins
+// that compute on the CPU run as well.
+func runsOn(p discover.Plugin, backend string) string {
+	has := func(b string) bool { return slices.Contains(p.Manifest.Backends, b) }
+	switch {
+	case has(backend):
+		return backend
+	case backend == "simt" && has("cpu"):
+		return "cpu"
+	}
+	return ""
+}
+
+func target(p discover.Plugin, backend string, made []discover.Built) judge.Target {
+	t := judge.Target{Manifest: p.Manifest, Dir: p.Dir, Backend: runsOn(p, backend)}
+	if p.Err != nil {
+		t.Manifest.Name, t.Refused, t.Reason = p.Name(), judge.BadPlugin, p.Err.Error()
+		return t
+	}
+	i := slices.IndexFunc(made, func(b discover.Built) bool { return b.Plugin.Dir == p.Dir })
+	if i < 0 {
+		t.Backend, t.Refused = backend, judge.Unsupported
+		t.Reason = fmt.Sprintf("it runs on %s, not on %s", strings.Join(p.Manifest.Backends, ", "), backend)
+		return t
+	}
+	t.Argv, t.Hash = made[i].Executable, made[i].Hash
+	if err := made[i].Err; err != nil {
+		t.Refused, t.Reason = judge.BuildFailed, buildReason(err)
+	}
+	return t
+}
+
+// buildReason leaves out what the row says already.
+func buildReason(err error) string {
+	var refused *discover.BuildError
+	if errors.As(err, &refused) {
+		return refused.First + " (all of it: " + refused.Log + ")"
+	}
+	return err.Error()
+}
+
+// space is where the arrays of a run live.
+func (b builtTargets) space(ctx context.Context) (buffers.Space, func(context.Context) error, error) {
+	if b.keeper == nil {
+		return buffers.Memfd{}, nil, nil
+	}
+	return nil, nil, errors.New("keeper")
+}
