@@ -18,6 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	faulty.MainIfAsked()
+	if len(os.Args) > 1 && os.Args[1] == hostFlag {
+		actAsHost()
+	}
 	os.Exit(m.Run())
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -30,10 +31,12 @@ type Process struct {
 	pipes     []*os.File
 	drains    sync.WaitGroup
 	greetings chan greeting
-	reaped    chan struct{} // the child and its descendants are gone, output is drained
-	done      chan struct{} // reaped, and the connection and directory are gone as well
-	spawned   bool          // supervise runs and will close reaped
-	calls     atomic.Int64  // RPCs in flight
+	reaped    chan struct{}                              // the child and its descendants are gone, output is drained
+	done      chan struct{}                              // reaped, and the connection and directory are gone as well
+	kill      func(pid int, signal syscall.Signal) error // unix.Kill, but in the test of what it cannot end
+	spawned   bool                                       // supervise runs and will close reaped
+	calls     atomic.Int64                               // RPCs in flight
+	outlived  atomic.Bool                                // SIGKILL and Limits.Reap
 	beat      atomic.Pointer[Beat]
 
 	mu        sync.Mutex
@@ -98,13 +101,10 @@ func (p *Process) condemn(cause string) {
 // signal needs mu. The pid is killed as well, since a child can move itself to another group.
 func (p *Process) signal() {
 	if p.pid > 0 && !p.gone {
-		_ = killProcess(-p.pid)
-		_ = killProcess(p.pid)
+		_ = p.kill(-p.pid, unix.SIGKILL)
+		_ = p.kill(p.pid, unix.SIGKILL)
 	}
 }
-
-// killProcess is a variable so that a test can have a child that SIGKILL does not end.
-var killProcess = func(pid int) error { return unix.Kill(pid, unix.SIGKILL) }
 
 // Kill ends the child and its group by SIGKILL, for a cause that becomes part of the evidence, and waits
 // until it is gone, or returns ErrUnkillable. Of two causes the first stays.
@@ -113,13 +113,19 @@ func (p *Process) Kill(cause string) error {
 	return p.await(p.done)
 }
 
+// await waits for Limits.Reap once: a child that outlived it is not waited for again.
 func (p *Process) await(ended <-chan struct{}) error {
-	timer := time.NewTimer(p.limits.Reap)
+	limit := p.limits.Reap
+	if p.outlived.Load() {
+		limit = 0
+	}
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-ended:
 		return nil
 	case <-timer.C:
+		p.outlived.Store(true)
 		return fmt.Errorf("process %d: %w and %v", p.Pid(), ErrUnkillable, p.limits.Reap)
 	}
 }

@@ -117,5 +117,5 @@ func (p *Process) lost(phase string) *Failure {
 	if e.Killed {
 		kind = Hung
 	}
-	return &Failure{Kind: kind, Text: e.String() + " in " + phase}
+	return &Failure{Kind: kind, Text: phase + ": " + e.String()}
 }

@@ -52,7 +52,7 @@ func (r *pluginRunner) endedFirst() error {
 		}
 	default:
 	}
-	return r.p.failStart(Crashed, r.p.Evidence().String()+" before its handshake")
+	return r.p.failStart(Crashed, "before its handshake: "+r.p.Evidence().String())
 }
 
 func (p *Process) neverGreeted(limit time.Duration) error {

@@ -13,6 +13,7 @@ import (
 	goplugin "github.com/hashicorp/go-plugin"
 	"github.com/hashicorp/go-plugin/runner"
 
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/connectivity"
 
 	"scanhost/shared/contract"
@@ -51,7 +52,7 @@ func newProcess(c Command) (*Process, *os.File, error) {
 	p := &Process{
 		command: c, limits: c.Limits.withDefaults(), mark: markName + "=" + rand.Text(),
 		log: &outputLog{limit: c.LogBytes}, started: time.Now(),
-		greetings: make(chan greeting, 1), reaped: make(chan struct{}), done: make(chan struct{}),
+		kill: unix.Kill, greetings: make(chan greeting, 1), reaped: make(chan struct{}), done: make(chan struct{}),
 	}
 	if p.log.limit <= 0 {
 		p.log.limit = DefaultLogBytes
@@ -145,7 +146,7 @@ const noConnection = "does not answer on the socket of its handshake"
 func (p *Process) refused() error {
 	select {
 	case <-p.reaped:
-		return p.failStart(Crashed, p.Evidence().String()+" right after its handshake")
+		return p.failStart(Crashed, "right after its handshake: "+p.Evidence().String())
 	case <-time.After(settleTime):
 		return p.failStart(BadPlugin, "nobody listens on the socket of its handshake")
 	}

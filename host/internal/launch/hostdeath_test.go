@@ -1,0 +1,83 @@
+package launch
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"scanhost/shared/contract"
+)
+
+// hostFlag starts this test binary as a host with one child in each state that matters.
+const hostFlag = "--host"
+
+func actAsHost() {
+	executable, err := os.Executable()
+	if err != nil {
+		os.Exit(1)
+	}
+	for _, fault := range []string{"none", "ignore-sigterm", "spin-in-launch"} {
+		p, err := Start(context.Background(), Command{Path: executable, Args: []string{"--fault", fault}, Service: contract.KernelService})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		if fault == "none" {
+			_ = unix.Kill(p.Pid(), unix.SIGSTOP) // it cannot act on the end of fd 3
+		}
+		fmt.Println(p.Pid())
+	}
+	fmt.Println(0)
+	select {}
+}
+
+func TestChildrenDieWithTheHost(t *testing.T) {
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(executable, hostFlag)
+	host.Stderr = os.Stderr
+	output, err := host.StdoutPipe()
+	if err == nil {
+		err = host.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		var pid int
+		fmt.Sscan(lines.Text(), &pid)
+		if pid == 0 {
+			break
+		}
+		children = append(children, pid)
+	}
+	if len(children) != 3 {
+		t.Fatalf("the host has %d children; 3 are expected", len(children))
+	}
+	_ = host.Process.Kill()
+	_ = host.Wait()
+	died := time.Now()
+	for _, pid := range children {
+		for alive(pid) {
+			if time.Since(died) > time.Second {
+				t.Fatalf("child %d outlives the host by more than a second", pid)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// alive is false for a zombie that nobody reaps.
+func alive(pid int) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	return err == nil && len(environment) > 0
+}
