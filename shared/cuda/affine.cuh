@@ -17,11 +17,6 @@
 #include "abi.h"
 #include "device.cuh"
 
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
-#include <cstdio>
-
 struct Affine {
   float a, b;
 };
@@ -59,12 +54,9 @@ struct AffineRows {
 };
 
 // Formats a reason for unsupported(). The text lasts until the next call in the same thread.
-inline const char *refusal(const char *format, ...) {
+template <class... Values> const char *refusal(const char *format, Values... values) {
   static thread_local char text[256];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
+  snprintf(text, sizeof text, format, values...);
   return text;
 }
 

@@ -1,0 +1,16 @@
+package main
+
+import (
+	"testing"
+
+	"scanhost/shared/cuda/abitest"
+)
+
+var underTest = abitest.Kernel{Longest: 2048, Tile: 2048}
+
+func TestSuite(t *testing.T) { underTest.Suite(t) }
+
+// Two arrays read and one written, no workspace.
+func TestTraffic(t *testing.T) { underTest.Traffic(t, 4, 2048, 2, 1) }
+
+func TestBitsAreTheSameOnEveryMachine(t *testing.T) { underTest.Golden(t, "testdata/golden.txt") }
