@@ -33,8 +33,8 @@ struct Tree {
 
 // Replaces every leaf by the composition of the leaves before it. Every thread of the block must call, after
 // it has written its leaves and with no barrier in between; the result is valid after a barrier.
-__device__ void exclusive_scan(const Tree &tree, int leaves) {
-  int span = 1; // leaves under each child
+__device__ void exclusive_scan(const Tree& tree, int leaves) {
+  int span = 1;  // leaves under each child
   for (int parents = leaves / 2; parents > 0; parents /= 2, span *= 2) {
     __syncthreads();
     if (threadIdx.x >= parents) continue;
@@ -84,19 +84,19 @@ __global__ void __launch_bounds__(MAX_LENGTH / 2) blelloch(AffineRows rows, int 
 }
 
 struct Blelloch {
-  static const char *unsupported(const AffineProblem &p) {
+  static const char* unsupported(const AffineProblem& p) {
     if (p.length <= MAX_LENGTH) return nullptr;
     return refusal("length %lld is over %d, the most that one block of this kernel scans", (long long)p.length,
                    MAX_LENGTH);
   }
 
-  static size_t workspace_bytes(const AffineProblem &) { return 0; }
+  static size_t workspace_bytes(const AffineProblem&) { return 0; }
 
-  static void enqueue(const AffineProblem &p, const AffineArrays &arrays, void *, Stream stream) {
+  static void enqueue(const AffineProblem& p, const AffineArrays& arrays, void*, Stream stream) {
     const int leaves = leaves_for(p.length);
     const unsigned threads = leaves / 2 < 32 ? 32 : leaves / 2;
     const size_t shared = 2 * padded_words(leaves) * sizeof(float);
-    for_each_grid(p, arrays, 1, [&](const AffineRows &rows) {
+    for_each_grid(p, arrays, 1, [&](const AffineRows& rows) {
       launch(blelloch, dim3(unsigned(rows.rows)), dim3(threads), shared, stream, rows, leaves);
     });
   }

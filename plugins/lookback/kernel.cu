@@ -7,13 +7,13 @@
 #include "block_scan.cuh"
 #include "tile_state.cuh"
 
-constexpr int TILE = 256; // one element for each thread
+constexpr int TILE = 256;  // one element for each thread
 
 // The state that enters tile `index` of a row whose records start at row_record: from the nearest inclusive
 // prefix the maps are applied in ascending order, on the way back to the tile, so that the result does not
 // depend on how far back that prefix was. One thread calls.
-__device__ float look_back(const FencedTiles &tiles, uint32_t row_record, uint32_t index, float initial) {
-  uint32_t next = index; // first tile whose map is still to be applied
+__device__ float look_back(const FencedTiles& tiles, uint32_t row_record, uint32_t index, float initial) {
+  uint32_t next = index;  // first tile whose map is still to be applied
   float state = initial;
   while (next > 0) {
     const TileView tile = tiles.read(row_record + next - 1);
@@ -31,7 +31,7 @@ __device__ float look_back(const FencedTiles &tiles, uint32_t row_record, uint32
 struct TileShared {
   BlockScanShared scan;
   TilePlace tile;
-  float entering; // state that enters the tile
+  float entering;  // state that enters the tile
 };
 
 __global__ void __launch_bounds__(TILE) lookback(AffineRows rows, Lookback lookback) {
@@ -62,19 +62,19 @@ __global__ void __launch_bounds__(TILE) lookback(AffineRows rows, Lookback lookb
 }
 
 struct LookbackKernel {
-  static int64_t tiles_per_row(const AffineProblem &p) { return (p.length + TILE - 1) / TILE; }
+  static int64_t tiles_per_row(const AffineProblem& p) { return (p.length + TILE - 1) / TILE; }
 
-  static const char *unsupported(const AffineProblem &p) {
+  static const char* unsupported(const AffineProblem& p) {
     if (tiles_per_row(p) <= MAX_BLOCKS) return nullptr;
     return refusal("length %lld is over %lld, the most that 31-bit tile numbers reach", (long long)p.length,
                    (long long)(MAX_BLOCKS * TILE));
   }
 
-  static size_t workspace_bytes(const AffineProblem &p) { return lookback_workspace_bytes(p.rows, tiles_per_row(p)); }
+  static size_t workspace_bytes(const AffineProblem& p) { return lookback_workspace_bytes(p.rows, tiles_per_row(p)); }
 
-  static void enqueue(const AffineProblem &p, const AffineArrays &arrays, void *workspace, Stream stream) {
+  static void enqueue(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
     const int64_t tiles = tiles_per_row(p);
-    for_each_grid(p, arrays, tiles, [&](const AffineRows &rows) {
+    for_each_grid(p, arrays, tiles, [&](const AffineRows& rows) {
       const Lookback state = enqueue_begin(workspace, rows.rows, tiles, stream);
       launch(lookback, dim3(unsigned(rows.rows * tiles)), dim3(TILE), 0, stream, rows, state);
     });

@@ -13,11 +13,11 @@ constexpr int MAX_THREADS = 512;
 struct TileShared {
   BlockScanShared scan;
   TilePlace tile;
-  float entering; // state that enters the tile
+  float entering;  // state that enters the tile
 };
 
 // Which tile this block works on. Every thread must call, once; contains a barrier.
-__device__ inline TilePlace take_tile(const Lookback &lookback, TileShared &shared) {
+__device__ inline TilePlace take_tile(const Lookback& lookback, TileShared& shared) {
   if (lookback.tiles_per_row == 1) return {blockIdx.x, 0};
   if (threadIdx.x == 0) shared.tile = lookback.claim();
   __syncthreads();
@@ -26,7 +26,7 @@ __device__ inline TilePlace take_tile(const Lookback &lookback, TileShared &shar
 
 // The state that enters the tile; publishes what later tiles need. The first warp must call; the result is
 // valid in its lanes.
-__device__ inline float chain(const Lookback &lookback, TilePlace tile, Affine total, float initial) {
+__device__ inline float chain(const Lookback& lookback, TilePlace tile, Affine total, float initial) {
   if (lookback.tiles_per_row == 1) return initial;
   const PackedTiles tiles = {lookback.records(), lookback.header->epoch};
   const uint32_t row_record = lookback.record(tile.row), record = row_record + tile.index;
@@ -73,7 +73,7 @@ struct Shape {
 
   Shape(int64_t length, int items) {
     const int size = group_size(items);
-    const int64_t reach = length % size == 0 ? length : length + size - 1; // with the longest lead
+    const int64_t reach = length % size == 0 ? length : length + size - 1;  // with the longest lead
     const int64_t largest = int64_t(MAX_THREADS) * items;
     tiles_per_row = (reach + largest - 1) / largest;
     const int64_t elements = (reach + tiles_per_row - 1) / tiles_per_row;
@@ -83,36 +83,42 @@ struct Shape {
 };
 
 struct LookbackItems {
-  static int items(const AffineProblem &p) { return int(p.tuning[0]); }
+  static int items(const AffineProblem& p) { return int(p.tuning[0]); }
 
-  static const char *unsupported(const AffineProblem &p) {
+  static const char* unsupported(const AffineProblem& p) {
     const int n = items(p);
-    if (n != 1 && n != 2 && n != 4 && n != 8 && n != 16) return refusal("items is %d; 1, 2, 4, 8 and 16 are accepted", n);
+    if (n != 1 && n != 2 && n != 4 && n != 8 && n != 16)
+      return refusal("items is %d; 1, 2, 4, 8 and 16 are accepted", n);
     if (Shape(p.length, n).tiles_per_row <= MAX_BLOCKS) return nullptr;
     return refusal("length %lld is over %lld, the most that 31-bit tile numbers reach with %d items",
                    (long long)p.length, (long long)(MAX_BLOCKS * MAX_THREADS * n), n);
   }
 
-  static size_t workspace_bytes(const AffineProblem &p) {
+  static size_t workspace_bytes(const AffineProblem& p) {
     const Shape shape(p.length, items(p));
     return shape.tiles_per_row == 1 ? 0 : lookback_workspace_bytes(p.rows, shape.tiles_per_row);
   }
 
-  static void enqueue(const AffineProblem &p, const AffineArrays &arrays, void *workspace, Stream stream) {
+  static void enqueue(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
     switch (items(p)) {
-    case 1: return enqueue_items<1>(p, arrays, workspace, stream);
-    case 2: return enqueue_items<2>(p, arrays, workspace, stream);
-    case 4: return enqueue_items<4>(p, arrays, workspace, stream);
-    case 8: return enqueue_items<8>(p, arrays, workspace, stream);
-    case 16: return enqueue_items<16>(p, arrays, workspace, stream);
+      case 1:
+        return enqueue_items<1>(p, arrays, workspace, stream);
+      case 2:
+        return enqueue_items<2>(p, arrays, workspace, stream);
+      case 4:
+        return enqueue_items<4>(p, arrays, workspace, stream);
+      case 8:
+        return enqueue_items<8>(p, arrays, workspace, stream);
+      case 16:
+        return enqueue_items<16>(p, arrays, workspace, stream);
     }
   }
 
-private:
+ private:
   template <int ITEMS>
-  static void enqueue_items(const AffineProblem &p, const AffineArrays &arrays, void *workspace, Stream stream) {
+  static void enqueue_items(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
     const Shape shape(p.length, ITEMS);
-    for_each_grid(p, arrays, shape.tiles_per_row, [&](const AffineRows &rows) {
+    for_each_grid(p, arrays, shape.tiles_per_row, [&](const AffineRows& rows) {
       Lookback lookback = {nullptr, uint32_t(rows.rows), 1};
       if (shape.tiles_per_row > 1) lookback = enqueue_begin(workspace, rows.rows, shape.tiles_per_row, stream);
       launch(lookback_items<ITEMS>, dim3(unsigned(rows.rows * shape.tiles_per_row)), dim3(shape.threads), 0, stream,

@@ -6,12 +6,12 @@
 #include "block_scan.cuh"
 #include "look_back.cuh"
 
-constexpr int TILE = 256; // one element for each thread
+constexpr int TILE = 256;  // one element for each thread
 
 struct TileShared {
   BlockScanShared scan;
   TilePlace tile;
-  float entering; // state that enters the tile
+  float entering;  // state that enters the tile
 };
 
 __global__ void __launch_bounds__(TILE) lookback_warp(AffineRows rows, Lookback lookback) {
@@ -42,19 +42,19 @@ __global__ void __launch_bounds__(TILE) lookback_warp(AffineRows rows, Lookback 
 }
 
 struct LookbackWarp {
-  static int64_t tiles_per_row(const AffineProblem &p) { return (p.length + TILE - 1) / TILE; }
+  static int64_t tiles_per_row(const AffineProblem& p) { return (p.length + TILE - 1) / TILE; }
 
-  static const char *unsupported(const AffineProblem &p) {
+  static const char* unsupported(const AffineProblem& p) {
     if (tiles_per_row(p) <= MAX_BLOCKS) return nullptr;
     return refusal("length %lld is over %lld, the most that 31-bit tile numbers reach", (long long)p.length,
                    (long long)(MAX_BLOCKS * TILE));
   }
 
-  static size_t workspace_bytes(const AffineProblem &p) { return lookback_workspace_bytes(p.rows, tiles_per_row(p)); }
+  static size_t workspace_bytes(const AffineProblem& p) { return lookback_workspace_bytes(p.rows, tiles_per_row(p)); }
 
-  static void enqueue(const AffineProblem &p, const AffineArrays &arrays, void *workspace, Stream stream) {
+  static void enqueue(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
     const int64_t tiles = tiles_per_row(p);
-    for_each_grid(p, arrays, tiles, [&](const AffineRows &rows) {
+    for_each_grid(p, arrays, tiles, [&](const AffineRows& rows) {
       const Lookback state = enqueue_begin(workspace, rows.rows, tiles, stream);
       launch(lookback_warp, dim3(unsigned(rows.rows * tiles)), dim3(TILE), 0, stream, rows, state);
     });

@@ -7,25 +7,25 @@
 #include "block_scan.cuh"
 
 constexpr int THREADS = 1024;
-constexpr int TILE = 2 * THREADS; // elements of a tile, and tiles of a row at most
+constexpr int TILE = 2 * THREADS;  // elements of a tile, and tiles of a row at most
 constexpr int64_t MAX_LENGTH = int64_t(TILE) * TILE;
 
 // What the launches hand on, in the workspace. Nothing in it outlives the launch that writes it.
 struct Spine {
-  Affine *aggregates; // by row and tile
-  float *entering;    // the state that enters a tile, likewise
-  float *products;    // by element: product of a from the tile's start
+  Affine* aggregates;  // by row and tile
+  float* entering;     // the state that enters a tile, likewise
+  float* products;     // by element: product of a from the tile's start
   int64_t tiles_per_row;
 };
 
 struct PairScan {
-  Affine first, second; // compositions up to and including each of the thread's two maps
+  Affine first, second;  // compositions up to and including each of the thread's two maps
   Affine before, total;
 };
 
 // Scans the block's 2 * blockDim.x maps, two neighbouring ones for each thread. Calls and shared memory as for
 // block_scan.
-__device__ inline PairScan scan_pairs(Affine first, Affine second, BlockScanShared &shared) {
+__device__ inline PairScan scan_pairs(Affine first, Affine second, BlockScanShared& shared) {
   const BlockScan scan = block_scan(combine(first, second), shared);
   const Affine one = threadIdx.x == 0 ? first : combine(scan.before, first);
   return {one, combine(one, second), scan.before, scan.total};
@@ -74,25 +74,25 @@ __global__ void __launch_bounds__(THREADS) apply_prefixes(AffineRows rows, Spine
 }
 
 struct Multiblock {
-  static int64_t tiles_per_row(const AffineProblem &p) { return (p.length + TILE - 1) / TILE; }
+  static int64_t tiles_per_row(const AffineProblem& p) { return (p.length + TILE - 1) / TILE; }
 
-  static const char *unsupported(const AffineProblem &p) {
+  static const char* unsupported(const AffineProblem& p) {
     if (p.length <= MAX_LENGTH) return nullptr;
     return refusal("length %lld is over %lld: one block scans the %d aggregates of a row, each of %d elements",
                    (long long)p.length, (long long)MAX_LENGTH, TILE, TILE);
   }
 
-  static size_t workspace_bytes(const AffineProblem &p) {
+  static size_t workspace_bytes(const AffineProblem& p) {
     const int64_t rows = rows_per_grid(p.rows, tiles_per_row(p));
     const int64_t tile_bytes = sizeof(Affine) + sizeof(float), row_bytes = p.length * int64_t(sizeof(float));
     return size_t(rows * (tiles_per_row(p) * tile_bytes + row_bytes));
   }
 
-  static void enqueue(const AffineProblem &p, const AffineArrays &arrays, void *workspace, Stream stream) {
-    for_each_grid(p, arrays, tiles_per_row(p), [&](const AffineRows &rows) {
+  static void enqueue(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
+    for_each_grid(p, arrays, tiles_per_row(p), [&](const AffineRows& rows) {
       const int64_t tiles = rows.rows * tiles_per_row(p);
-      Affine *aggregates = static_cast<Affine *>(workspace);
-      float *entering = reinterpret_cast<float *>(aggregates + tiles);
+      Affine* aggregates = static_cast<Affine*>(workspace);
+      float* entering = reinterpret_cast<float*>(aggregates + tiles);
       const Spine spine = {aggregates, entering, entering + tiles, tiles_per_row(p)};
       const dim3 grid = dim3(unsigned(tiles)), block = dim3(THREADS);
       launch(scan_tiles, grid, block, 0, stream, rows, spine);

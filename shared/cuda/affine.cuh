@@ -33,12 +33,12 @@ __device__ inline float apply(Affine map, float state) { return fmaf(map.a, stat
 struct AffineProblem {
   int64_t rows, length;
   bool reverse, h0, last_state;
-  const int64_t *tuning; // in the order of plugin.toml
+  const int64_t* tuning;  // in the order of plugin.toml
 };
 
 struct AffineArrays {
-  const float *a, *b, *h0; // h0 is nullptr when absent
-  float *h, *last;         // last is nullptr when absent
+  const float *a, *b, *h0;  // h0 is nullptr when absent
+  float *h, *last;          // last is nullptr when absent
 };
 
 // What a kernel gets of one launch, by value. t counts in scan order: with reverse, t = 0 is the right end
@@ -54,7 +54,8 @@ struct AffineRows {
 };
 
 // Formats a reason for unsupported(). The text lasts until the next call in the same thread.
-template <class... Values> const char *refusal(const char *format, Values... values) {
+template <class... Values>
+const char* refusal(const char* format, Values... values) {
   static thread_local char text[256];
   snprintf(text, sizeof text, format, values...);
   return text;
@@ -73,7 +74,7 @@ static_assert(rows_per_grid(70, 3) == 70 && rows_per_grid(5, MAX_BLOCKS) == 1, "
 
 // Calls enqueue_rows(AffineRows) for consecutive batches of rows, each of which fits in one grid.
 template <class EnqueueRows>
-void for_each_grid(const AffineProblem &problem, const AffineArrays &arrays, int64_t blocks_per_row,
+void for_each_grid(const AffineProblem& problem, const AffineArrays& arrays, int64_t blocks_per_row,
                    EnqueueRows enqueue_rows) {
   const int64_t step = rows_per_grid(problem.rows, blocks_per_row);
   for (int64_t first = 0; first < problem.rows; first += step) {
@@ -86,13 +87,13 @@ void for_each_grid(const AffineProblem &problem, const AffineArrays &arrays, int
 }
 
 // The scan of rows without elements: the state stays what it was.
-__global__ void keep_states(const float *h0, float *last, int64_t rows) {
+__global__ void keep_states(const float* h0, float* last, int64_t rows) {
   const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
   if (row < rows) last[row] = h0 ? h0[row] : 0.0f;
 }
 
 template <class Kernel>
-void enqueue_affine(const AffineProblem &problem, const AffineArrays &arrays, void *workspace, Stream stream) {
+void enqueue_affine(const AffineProblem& problem, const AffineArrays& arrays, void* workspace, Stream stream) {
   constexpr unsigned threads = 256;
   if (problem.rows == 0) return;
   if (problem.length > 0) return Kernel::enqueue(problem, arrays, workspace, stream);
@@ -101,21 +102,22 @@ void enqueue_affine(const AffineProblem &problem, const AffineArrays &arrays, vo
          arrays.last, problem.rows);
 }
 
-inline AffineProblem affine_problem(const scanhost_problem &p) {
+inline AffineProblem affine_problem(const scanhost_problem& p) {
   return {p.dims[0], p.dims[1], (p.options & 1) != 0, (p.options & 2) != 0, (p.options & 4) != 0, p.tuning};
 }
 
-inline AffineArrays affine_arrays(const scanhost_set &set) {
-  const auto input = [&](int i) { return static_cast<const float *>(set.arrays[i].pointer); };
-  const auto output = [&](int i) { return static_cast<float *>(set.arrays[i].pointer); };
+inline AffineArrays affine_arrays(const scanhost_set& set) {
+  const auto input = [&](int i) { return static_cast<const float*>(set.arrays[i].pointer); };
+  const auto output = [&](int i) { return static_cast<float*>(set.arrays[i].pointer); };
   return {input(0), input(1), input(2), output(3), output(4)};
 }
 
 // One copy's entry in the C ABI; its constructor registers it.
-template <class Kernel> struct AffineExport {
-  static int prepare(const scanhost_problem *problem, uint64_t *workspace_bytes, char text[SCANHOST_TEXT]) {
+template <class Kernel>
+struct AffineExport {
+  static int prepare(const scanhost_problem* problem, uint64_t* workspace_bytes, char text[SCANHOST_TEXT]) {
     const AffineProblem p = affine_problem(*problem);
-    const char *reason = problem->dtype == 1 ? nullptr : "dtype is not fp32, the only one this kernel stores";
+    const char* reason = problem->dtype == 1 ? nullptr : "dtype is not fp32, the only one this kernel stores";
     if (!reason && p.rows > 0 && p.length > 0) reason = Kernel::unsupported(p);
     if (reason) {
       snprintf(text, SCANHOST_TEXT, "%s", reason);
@@ -125,10 +127,10 @@ template <class Kernel> struct AffineExport {
     return SCANHOST_OK;
   }
 
-  static int launch_batch(const scanhost_problem *problem, const scanhost_set *sets, uint32_t n_sets, uint32_t first,
-                          uint32_t launches, void *workspace, uint64_t workspace_bytes, const scanhost_simt *simt,
-                          scanhost_report *report) {
-    const auto enqueue = [](const scanhost_problem &p, const scanhost_set &set, void *scratch, Stream stream) {
+  static int launch_batch(const scanhost_problem* problem, const scanhost_set* sets, uint32_t n_sets, uint32_t first,
+                          uint32_t launches, void* workspace, uint64_t workspace_bytes, const scanhost_simt* simt,
+                          scanhost_report* report) {
+    const auto enqueue = [](const scanhost_problem& p, const scanhost_set& set, void* scratch, Stream stream) {
       enqueue_affine<Kernel>(affine_problem(p), affine_arrays(set), scratch, stream);
     };
     return scanhost::run_batch(problem, sets, n_sets, first, launches, workspace, workspace_bytes, simt, report,

@@ -5,17 +5,17 @@
 #include "warp_scan.cuh"
 
 struct BlockScanShared {
-  Affine totals[32]; // by warp; a block has at most 32
+  Affine totals[32];  // by warp; a block has at most 32
 };
 
 struct BlockScan {
-  Affine before; // composition of the maps of all threads before this one
-  Affine total;  // composition of the whole block
+  Affine before;  // composition of the maps of all threads before this one
+  Affine total;   // composition of the whole block
 };
 
 // Every thread of the block must call, and blockDim.x must be a multiple of 32. The result is valid in every
 // thread. Contains one barrier; shared may be written again after the caller's next barrier.
-__device__ inline BlockScan block_scan(Affine map, BlockScanShared &shared) {
+__device__ inline BlockScan block_scan(Affine map, BlockScanShared& shared) {
   const int warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
   const Affine inclusive = warp_inclusive_scan(map);
   if (threadIdx.x % WARP == WARP - 1) shared.totals[warp] = inclusive;

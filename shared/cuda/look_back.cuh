@@ -16,20 +16,20 @@ struct Window {
 // Lane i takes the tile i + 1 places before `end`, counted within the row. Before the row's first tile lies
 // its initial state. Waits until every tile up to the nearest prefix has published.
 template <class Tiles>
-__device__ Window inspect(const Tiles &tiles, uint32_t row_record, int64_t end, float initial) {
+__device__ Window inspect(const Tiles& tiles, uint32_t row_record, int64_t end, float initial) {
   const int64_t index = end - 1 - int64_t(threadIdx.x % WARP);
   TileView tile = {index < 0 ? TILE_PREFIX : TILE_EMPTY, identity(), initial};
   for (;;) {
     if (tile.flag == TILE_EMPTY) tile = tiles.read(row_record + uint32_t(index));
     const unsigned prefixes = __ballot_sync(ALL_LANES, tile.flag == TILE_PREFIX);
     const unsigned empty = __ballot_sync(ALL_LANES, tile.flag == TILE_EMPTY);
-    const unsigned nearer = (prefixes & (0u - prefixes)) - 1u; // lanes before the nearest prefix; all if none
+    const unsigned nearer = (prefixes & (0u - prefixes)) - 1u;  // lanes before the nearest prefix; all if none
     if ((empty & nearer) == 0) return {tile, prefixes ? __ffs(int(prefixes)) - 1 : WARP};
   }
 }
 
 // Applies a window's maps, oldest first, to the nearest prefix in it, or to `state` when it holds none.
-__device__ inline float fold(const Window &window, float state) {
+__device__ inline float fold(const Window& window, float state) {
   if (window.prefix_lane < WARP) state = __shfl_sync(ALL_LANES, window.tile.state, window.prefix_lane);
 #pragma unroll 4
   for (int lane = window.prefix_lane - 1; lane >= 0; lane--) {
@@ -44,7 +44,7 @@ __device__ inline float fold(const Window &window, float state) {
 // must call with equal arguments, and all get the result. Windows that held no prefix are read again on the
 // way forward: by then they may, and nothing has to be stored for a chain of unknown length.
 template <class Tiles>
-__device__ float warp_look_back(const Tiles &tiles, uint32_t row_record, uint32_t index, float initial) {
+__device__ float warp_look_back(const Tiles& tiles, uint32_t row_record, uint32_t index, float initial) {
   int64_t end = index;
   Window window = inspect(tiles, row_record, end, initial);
   while (window.prefix_lane == WARP) {

@@ -6,37 +6,39 @@
 // aligned in every row whatever its length; arrays start at such an address (kernel.proto, Buffer.offset).
 constexpr int group_size(int items) { return items < 4 ? items : 4; }
 
-template <int SIZE> struct alignas(4 * SIZE) Group {
+template <int SIZE>
+struct alignas(4 * SIZE) Group {
   float item[SIZE];
 };
 
-__device__ inline Group<1> load_group(const Group<1> *p) { return {{__ldcs(&p->item[0])}}; }
-__device__ inline Group<2> load_group(const Group<2> *p) {
-  const float2 v = __ldcs(reinterpret_cast<const float2 *>(p));
+__device__ inline Group<1> load_group(const Group<1>* p) { return {{__ldcs(&p->item[0])}}; }
+__device__ inline Group<2> load_group(const Group<2>* p) {
+  const float2 v = __ldcs(reinterpret_cast<const float2*>(p));
   return {{v.x, v.y}};
 }
-__device__ inline Group<4> load_group(const Group<4> *p) {
-  const float4 v = __ldcs(reinterpret_cast<const float4 *>(p));
+__device__ inline Group<4> load_group(const Group<4>* p) {
+  const float4 v = __ldcs(reinterpret_cast<const float4*>(p));
   return {{v.x, v.y, v.z, v.w}};
 }
-__device__ inline void store_group(Group<1> *p, Group<1> g) { __stcs(&p->item[0], g.item[0]); }
-__device__ inline void store_group(Group<2> *p, Group<2> g) {
-  __stcs(reinterpret_cast<float2 *>(p), make_float2(g.item[0], g.item[1]));
+__device__ inline void store_group(Group<1>* p, Group<1> g) { __stcs(&p->item[0], g.item[0]); }
+__device__ inline void store_group(Group<2>* p, Group<2> g) {
+  __stcs(reinterpret_cast<float2*>(p), make_float2(g.item[0], g.item[1]));
 }
-__device__ inline void store_group(Group<4> *p, Group<4> g) {
-  __stcs(reinterpret_cast<float4 *>(p), make_float4(g.item[0], g.item[1], g.item[2], g.item[3]));
+__device__ inline void store_group(Group<4>* p, Group<4> g) {
+  __stcs(reinterpret_cast<float4*>(p), make_float4(g.item[0], g.item[1], g.item[2], g.item[3]));
 }
 
 // The part of a row that one tile covers. Positions count from the tile's start in scan order; a row that does
 // not start at a group's boundary begins some positions into its first group.
-template <int ITEMS> struct TileSpan {
+template <int ITEMS>
+struct TileSpan {
   static constexpr int SIZE = group_size(ITEMS);
-  int64_t origin;      // index in memory of position 0
-  int begin, end;      // positions that belong to the row
-  int last;            // position of the row's last element; -1 when another tile has it
-  bool reverse, whole; // whole: every position belongs to the row
+  int64_t origin;       // index in memory of position 0
+  int begin, end;       // positions that belong to the row
+  int last;             // position of the row's last element; -1 when another tile has it
+  bool reverse, whole;  // whole: every position belongs to the row
 
-  __device__ TileSpan(const AffineRows &rows, TilePlace tile) : reverse(rows.reverse) {
+  __device__ TileSpan(const AffineRows& rows, TilePlace tile) : reverse(rows.reverse) {
     const int64_t first = tile.row * rows.length, past = first + rows.length;
     const int lead = int((reverse ? -past : first) & (SIZE - 1));
     const int64_t elements = int64_t(blockDim.x) * ITEMS, start = tile.index * elements;
@@ -52,12 +54,12 @@ template <int ITEMS> struct TileSpan {
   __device__ bool holds(int position) const { return position >= begin && position < end; }
 
   // This thread's elements, in scan order; `outside` where a position is not in the row.
-  __device__ void load(const float *array, float outside, float (&x)[ITEMS]) const {
+  __device__ void load(const float* array, float outside, float (&x)[ITEMS]) const {
     const int mine = threadIdx.x * ITEMS;
     if (whole) {
 #pragma unroll
       for (int i = 0; i < ITEMS; i += SIZE) {
-        const Group<SIZE> group = load_group(reinterpret_cast<const Group<SIZE> *>(array + lowest(mine + i)));
+        const Group<SIZE> group = load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(mine + i)));
 #pragma unroll
         for (int k = 0; k < SIZE; k++) x[i + k] = reverse ? group.item[SIZE - 1 - k] : group.item[k];
       }
@@ -67,7 +69,7 @@ template <int ITEMS> struct TileSpan {
     }
   }
 
-  __device__ void store(float *array, const float (&x)[ITEMS]) const {
+  __device__ void store(float* array, const float (&x)[ITEMS]) const {
     const int mine = threadIdx.x * ITEMS;
     if (whole) {
 #pragma unroll
@@ -75,7 +77,7 @@ template <int ITEMS> struct TileSpan {
         Group<SIZE> group;
 #pragma unroll
         for (int k = 0; k < SIZE; k++) group.item[k] = reverse ? x[i + SIZE - 1 - k] : x[i + k];
-        store_group(reinterpret_cast<Group<SIZE> *>(array + lowest(mine + i)), group);
+        store_group(reinterpret_cast<Group<SIZE>*>(array + lowest(mine + i)), group);
       }
     } else {
 #pragma unroll
@@ -84,7 +86,7 @@ template <int ITEMS> struct TileSpan {
     }
   }
 
-private:
+ private:
   // The index in memory of the group of positions that starts at this one.
   __device__ int64_t lowest(int position) const { return at(reverse ? position + SIZE - 1 : position); }
 };

@@ -17,18 +17,18 @@
 #include "affine.cuh"
 
 struct LookbackHeader {
-  uint32_t ticket; // next to be given out; wraps
-  uint32_t base;   // value of ticket when the launch began
-  uint32_t epoch;  // of the launch, EPOCHS of them
-  uint32_t used;   // records [0, used) may hold statuses of earlier epochs
+  uint32_t ticket;  // next to be given out; wraps
+  uint32_t base;    // value of ticket when the launch began
+  uint32_t epoch;   // of the launch, EPOCHS of them
+  uint32_t used;    // records [0, used) may hold statuses of earlier epochs
   uint32_t unused[60];
 };
 static_assert(sizeof(LookbackHeader) == 256, "the ticket must not share a cache line with records");
 
 struct alignas(16) TileRecord {
-  uint32_t status; // epoch << 2 | TileFlag
-  float a, b;      // aggregate
-  float state;     // inclusive prefix
+  uint32_t status;  // epoch << 2 | TileFlag
+  float a, b;       // aggregate
+  float state;      // inclusive prefix
 };
 static_assert(sizeof(TileRecord) == 16, "PackedTiles moves a record in one access");
 
@@ -47,7 +47,7 @@ struct TileView {
 // has seen the status fences before it reads the values. Memory order: the two fences make everything the
 // writer stored before its status visible to the reader after its own; the status itself is relaxed.
 struct FencedTiles {
-  TileRecord *records;
+  TileRecord* records;
   uint32_t epoch;
 
   __device__ void publish_aggregate(uint32_t tile, Affine map) const {
@@ -70,8 +70,10 @@ struct FencedTiles {
     if (status >> 2 != epoch || (status & 3) == TILE_EMPTY) return view;
     __threadfence();
     view.flag = TileFlag(status & 3);
-    if (view.flag == TILE_PREFIX) view.state = records[tile].state;
-    else view.map = {records[tile].a, records[tile].b};
+    if (view.flag == TILE_PREFIX)
+      view.state = records[tile].state;
+    else
+      view.map = {records[tile].a, records[tile].b};
     return view;
   }
 };
@@ -79,7 +81,7 @@ struct FencedTiles {
 // Records that are published and read whole, in one 16-byte access, so that no fence is needed on either
 // side. Memory order: relaxed; a reader sees all of a record or nothing of it.
 struct PackedTiles {
-  TileRecord *records;
+  TileRecord* records;
   uint32_t epoch;
 
   __device__ void publish_aggregate(uint32_t tile, Affine map) const {
@@ -92,14 +94,14 @@ struct PackedTiles {
 
   __device__ TileView read(uint32_t tile) const {
     count_lookback_step();
-    const uint4 word = load_relaxed(reinterpret_cast<const uint4 *>(records + tile));
+    const uint4 word = load_relaxed(reinterpret_cast<const uint4*>(records + tile));
     const TileFlag flag = word.x >> 2 == epoch ? TileFlag(word.x & 3) : TILE_EMPTY;
     return {flag, {number(word.y), number(word.z)}, number(word.w)};
   }
 
-private:
+ private:
   __device__ void store(uint32_t tile, uint4 word) const {
-    store_relaxed(reinterpret_cast<uint4 *>(records + tile), word);
+    store_relaxed(reinterpret_cast<uint4*>(records + tile), word);
   }
   __device__ static uint32_t bits(float x) { return __float_as_uint(x); }
   __device__ static float number(uint32_t x) { return __uint_as_float(x); }
@@ -109,14 +111,14 @@ private:
 // second ones. A predecessor was then claimed `rows` tickets earlier, so with many rows it has finished, and
 // with few rows their chains advance side by side.
 struct TilePlace {
-  uint32_t row, index; // index within the row
+  uint32_t row, index;  // index within the row
 };
 
 struct Lookback {
-  LookbackHeader *header;
+  LookbackHeader* header;
   uint32_t rows, tiles_per_row;
 
-  __device__ TileRecord *records() const { return reinterpret_cast<TileRecord *>(header + 1); }
+  __device__ TileRecord* records() const { return reinterpret_cast<TileRecord*>(header + 1); }
 
   // A row's records lie side by side, so that a window of predecessors is contiguous.
   __device__ uint32_t record(uint32_t row) const { return row * tiles_per_row; }
@@ -134,8 +136,8 @@ inline size_t lookback_workspace_bytes(int64_t rows, int64_t tiles_per_row) {
 
 // Opens a launch of `tiles` tiles: one block. When the epochs are used up, every record that may hold an old
 // status is cleared before the epoch moves, so that a launch killed in between clears again.
-__global__ void begin_launch(LookbackHeader *header, uint32_t tiles) {
-  TileRecord *records = reinterpret_cast<TileRecord *>(header + 1);
+__global__ void begin_launch(LookbackHeader* header, uint32_t tiles) {
+  TileRecord* records = reinterpret_cast<TileRecord*>(header + 1);
   const uint32_t epoch = (header->epoch + 1) % EPOCHS, used = header->used;
   if (epoch == 0)
     for (uint32_t i = threadIdx.x; i < used; i += blockDim.x) records[i].status = TILE_EMPTY;
@@ -147,8 +149,8 @@ __global__ void begin_launch(LookbackHeader *header, uint32_t tiles) {
   header->used = used > tiles ? used : tiles;
 }
 
-inline Lookback enqueue_begin(void *workspace, int64_t rows, int64_t tiles_per_row, Stream stream) {
-  const Lookback lookback = {static_cast<LookbackHeader *>(workspace), uint32_t(rows), uint32_t(tiles_per_row)};
+inline Lookback enqueue_begin(void* workspace, int64_t rows, int64_t tiles_per_row, Stream stream) {
+  const Lookback lookback = {static_cast<LookbackHeader*>(workspace), uint32_t(rows), uint32_t(tiles_per_row)};
   launch(begin_launch, dim3(1), dim3(256), 0, stream, lookback.header, uint32_t(rows * tiles_per_row));
   return lookback;
 }
