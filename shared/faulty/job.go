@@ -39,10 +39,15 @@ func mapArray(fd int, b *kernelv1.Buffer) (array, error) {
 		elements *= int(n)
 	}
 	a := array{fd: fd, mapping: mapping, offset: int(b.Offset)}
-	if elements > 0 {
-		a.values = unsafe.Slice((*float32)(unsafe.Pointer(&mapping[b.Offset])), elements)
-	}
+	a.view(elements)
 	return a, nil
+}
+
+// view makes values show the mapping.
+func (a *array) view(elements int) {
+	if elements > 0 {
+		a.values = unsafe.Slice((*float32)(unsafe.Pointer(&a.mapping[a.offset])), elements)
+	}
 }
 
 // job is one launch.

@@ -117,7 +117,7 @@ func (p *Process) Kill(cause string) error {
 func (p *Process) await(ended <-chan struct{}) error {
 	limit := p.limits.Reap
 	if p.outlived.Load() {
-		limit = 0
+		limit = 10 * time.Millisecond
 	}
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
