@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,16 +58,17 @@ func judgePlugins(ctx context.Context, j judging, out, errOut io.Writer) error {
 }
 
 // fill makes the run's rows. Its error is trouble of the host's own, beside which the rows still count.
-func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progress *report.Progress) error {
+func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progress *report.Progress) (err error) {
 	built, err := buildTargets(ctx, j.plugins, backend, progress)
 	if err != nil {
 		return err
 	}
-	space, afterKill, err := built.space(ctx)
+	place, err := built.workplace(ctx)
 	if err != nil {
 		return err
 	}
-	engine := judge.Engine{Space: space, Options: j.options, Progress: progress.Event, AfterKill: afterKill}
+	defer func() { err = errors.Join(err, place.close()) }()
+	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill}
 	run.Kernels, err = engine.Run(ctx, built.targets)
 	j.completeReplays(run.Kernels)
 	return err

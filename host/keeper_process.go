@@ -2,20 +2,24 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"scanhost/host/internal/buffers"
 	"scanhost/host/internal/discover"
 	"scanhost/host/internal/launch"
 	"scanhost/shared/contract"
-	"scanhost/shared/contract/keeperv1"
 )
 
-// keeperCall bounds a question to the keeper. Its first makes the GPU's context, some 0.4 s.
-const keeperCall = 20 * time.Second
+// runningKeeper is the process that owns a GPU's buffers, and the space they are in.
+type runningKeeper struct {
+	process *launch.Process
+	space   *buffers.Keeper
+}
 
-// startKeeper starts the process that owns a GPU's buffers and checks that the GPU works.
-func startKeeper(ctx context.Context, built *discover.Built) (*launch.Process, error) {
+// startKeeper starts the keeper and makes sure that the GPU works.
+func startKeeper(ctx context.Context, built *discover.Built) (*runningKeeper, error) {
 	if built.Err != nil {
 		return nil, fmt.Errorf("the keeper: %w", built.Err)
 	}
@@ -23,37 +27,19 @@ func startKeeper(ctx context.Context, built *discover.Built) (*launch.Process, e
 	if err != nil {
 		return nil, fmt.Errorf("the keeper: %w", err)
 	}
-	if err := canary(ctx, p); err != nil {
-		p.Kill(err.Error())
-		return nil, err
+	k := &runningKeeper{p, buffers.NewKeeper(p)}
+	if err := k.space.Canary(ctx); err != nil {
+		k.stop()
+		return nil, fmt.Errorf("the GPU does not work: %w", err)
 	}
-	return p, nil
+	return k, nil
 }
 
-// canary runs a tiny kernel on the GPU and checks what it computed.
-func canary(ctx context.Context, p *launch.Process) error {
-	var answer *keeperv1.CanaryResponse
-	err := p.Call(ctx, "canary", keeperCall, func(ctx context.Context) (err error) {
-		answer, err = p.Keeper().Canary(ctx, &keeperv1.CanaryRequest{})
-		return err
-	})
-	if err == nil && !answer.Ok {
-		err = fmt.Errorf("%s", answer.Text)
-	}
-	if err != nil {
-		return fmt.Errorf("the GPU does not work: %w", err)
-	}
-	return nil
-}
-
-// gpuInfo asks the driver, through the keeper.
-func gpuInfo(ctx context.Context, p *launch.Process) (*keeperv1.InfoResponse, error) {
-	var answer *keeperv1.InfoResponse
-	err := p.Call(ctx, "info", keeperCall, func(ctx context.Context) (err error) {
-		answer, err = p.Keeper().Info(ctx, &keeperv1.InfoRequest{})
-		return err
-	})
-	return answer, err
+// stop ends the keeper, also where the run was interrupted.
+func (k *runningKeeper) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	return errors.Join(k.space.Close(), k.process.Stop(ctx))
 }
 
 // askKeeper is doctor's look at the GPU itself.
@@ -64,17 +50,13 @@ func askKeeper(ctx context.Context) finding {
 		f.Found, f.Fix = err.Error(), "the keeper has to build and run for a run on the GPU"
 		return f
 	}
-	p, err := startKeeper(ctx, keeper)
+	k, err := startKeeper(ctx, keeper)
 	if err != nil {
 		f.Found, f.Fix = err.Error(), "the keeper has to build and run for a run on the GPU"
 		return f
 	}
-	defer func() {
-		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), keeperCall)
-		defer cancel()
-		_ = p.Stop(stop) // what matters of it, being unkillable, shows in the next command
-	}()
-	info, err := gpuInfo(ctx, p)
+	defer k.stop()
+	info, err := k.space.Info(ctx)
 	if err != nil {
 		f.Found = err.Error()
 		return f

@@ -81,10 +81,21 @@ func buildReason(err error) string {
 	return err.Error()
 }
 
-// space is where the arrays of a run live.
-func (b builtTargets) space(ctx context.Context) (buffers.Space, func(context.Context) error, error) {
+// workplace is where the arrays of a run live, and how its device is proved to work.
+type workplace struct {
+	space     buffers.Space
+	afterKill func(context.Context) error
+	close     func() error
+}
+
+// workplace starts the keeper where the run is on a GPU.
+func (b builtTargets) workplace(ctx context.Context) (workplace, error) {
 	if b.keeper == nil {
-		return buffers.Memfd{}, nil, nil
+		return workplace{space: buffers.Memfd{}, close: func() error { return nil }}, nil
 	}
-	return nil, nil, errors.New("keeper")
+	k, err := startKeeper(ctx, b.keeper)
+	if err != nil {
+		return workplace{}, err
+	}
+	return workplace{space: k.space, afterKill: k.space.Canary, close: k.stop}, nil
 }

@@ -15,16 +15,15 @@ import (
 // data has every array of the problem by role, little-endian: the inputs filled, the outputs of the right
 // size. After verdict Pass, and after Wrong, the outputs hold what the kernel computed. The error is the
 // host's own trouble.
-func (e *Engine) Scan(ctx context.Context, target Target, p op.Problem, data map[string][]byte) (KernelResult, error) {
+func (e *Engine) Scan(ctx context.Context, target Target, p op.Problem, data map[string][]byte) (result KernelResult, err error) {
 	r := &kernelRun{engine: e, target: target, declared: contract.Op{Name: p.Op}}
 	r.begin()
 	started := time.Now()
-	defer func() { r.result.Time = time.Since(started) }()
+	defer func() { result.Time = time.Since(started) }()
 	if target.Refused != "" {
 		r.refuse(target.Refused, target.Reason)
 		return r.result, nil
 	}
-	var err error
 	if r.op, err = op.Lookup(p.Op); err != nil {
 		return r.result, err
 	}

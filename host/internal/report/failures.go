@@ -10,7 +10,7 @@ import (
 )
 
 // shownCases bounds a kernel's failures on the screen: one that fails everywhere would hide the others.
-const shownCases = 10
+const shownCases = 5
 
 // Failures says for each kernel that did not pass what went wrong first, where, and how to see it again.
 func Failures(w io.Writer, run judge.Run, s Style) {
@@ -58,7 +58,11 @@ func saidByACase(k judge.KernelResult) bool {
 }
 
 func caseFailure(w io.Writer, c judge.CaseResult, s Style) {
-	fmt.Fprintf(w, "  %s in %s\n", s.verdict(c.Verdict), c.Case)
+	name := c.Case
+	if name == "" { // own data has no name
+		name = c.Regime
+	}
+	fmt.Fprintf(w, "  %s in %s\n", s.verdict(c.Verdict), name)
 	if c.Detail != "" {
 		fmt.Fprintln(w, "    "+printable(c.Detail))
 	}

@@ -109,7 +109,7 @@ func TestFailuresOfOneKernelAreBounded(t *testing.T) {
 	if got := strings.Count(b.String(), "replay: "); got != shownCases {
 		t.Errorf("%d failures are shown, want %d", got, shownCases)
 	}
-	if !strings.Contains(b.String(), "and 41 more") {
+	if !strings.Contains(b.String(), "and 46 more") {
 		t.Errorf("the rest must be counted:\n%s", b.String())
 	}
 }
