@@ -1,0 +1,246 @@
+// FAST mode: workers, each an operating-system thread with one resident block, take blocks in ascending order.
+#include "runtime.h"
+#include "serve.h"
+#include <new>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vector>
+
+namespace simt {
+
+__thread Current current __attribute__((tls_model("local-exec")));
+
+struct Worker {
+  Block block;
+  Stacks stacks;
+  void *main_stack_pointer;
+  enum class Fibers { unstarted, parked } fibers; // parked: each waits in thread_exit for its next block
+  uint64_t launches; // last one seen
+};
+
+namespace {
+
+// A polling thread yields at least once in 64 loads. When every worker has yielded this often with nothing
+// stored, released or finished by any of them, nothing ever will be. A worker that computes does not count up.
+constexpr uint64_t kStalledYields = 4u << 20;
+
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
+std::vector<Worker *> pool;
+const Launch *running;
+uint64_t launches;       // started so far; a worker joins each once
+uint32_t joining, working; // workers that take part in the running launch; those that have not left it
+uint64_t next_block, total_blocks;
+
+[[noreturn]] void leave(Block *block) {
+  block->worker->fibers = Worker::Fibers::unstarted;
+  scanhost_simt_switch(&block->stack_pointer[current.thread], &block->worker->main_stack_pointer);
+  __builtin_unreachable();
+}
+
+void all_runnable(Block *block) {
+  memcpy(block->runnable, block->live, sizeof block->runnable);
+  block->runnable_warps = block->live_warps;
+}
+
+// Makes the next block of the grid resident, all its threads at the start of the kernel.
+bool dispatch(Block *block) {
+  const uint64_t linear = __atomic_fetch_add(&next_block, 1, __ATOMIC_RELAXED);
+  if (linear >= total_blocks || failed()) return false;
+  const dim3 grid = block->grid;
+  block->index = {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(linear / grid.x % grid.y),
+                  static_cast<unsigned>(linear / grid.x / grid.y)};
+  block->live_threads = block->threads;
+  block->waiting = 0;
+  block->stalled = 0;
+  block->live_warps = block->warps == kMaxWarps ? ~0u : (1u << block->warps) - 1;
+  for (uint32_t w = 0; w < block->warps; w++) {
+    const uint32_t lanes = block->threads - w * kLanes;
+    block->live[w] = lanes >= kLanes ? ~0u : (1u << lanes) - 1;
+    memset(block->warp[w].arrived, 0, sizeof block->warp[w].arrived);
+  }
+  all_runnable(block);
+  return true;
+}
+
+// The calling thread has left the kernel. Returns when it is to run it again, in another block.
+void thread_exit() {
+  Block *block = current.block;
+  const uint32_t self = current.thread, w = self / kLanes, bit = 1u << self % kLanes;
+  block->live[w] &= ~bit;
+  block->runnable[w] &= ~bit;
+  block->stalled = 0;
+  if (!block->live[w]) block->live_warps &= ~(1u << w);
+  if (--block->live_threads == 0) {
+    void **next = &block->worker->main_stack_pointer;
+    if (dispatch(block)) {
+      current.thread = 0;
+      if (self == 0) return;
+      next = &block->stack_pointer[0];
+    }
+    scanhost_simt_switch(&block->stack_pointer[self], next);
+    return;
+  }
+  if (block->waiting == block->live_threads) fast_release_barrier(block);
+  for (uint32_t group = 0; group < kLanes; group++) {
+    const Warp &warp = block->warp[w];
+    if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & block->live[w])) fast_serve(block, w, group);
+  }
+  if (!block->runnable[w]) block->runnable_warps &= ~(1u << w);
+  if (!block->runnable_warps) fast_nothing_runnable();
+  const uint32_t warp = block->runnable[w] ? w : __builtin_ctz(block->runnable_warps);
+  current.thread = warp * kLanes + __builtin_ctz(block->runnable[warp]);
+  scanhost_simt_switch(&block->stack_pointer[self], &block->stack_pointer[current.thread]);
+}
+
+void fiber_main() {
+  for (;;) {
+    running->body(running->args);
+    thread_exit();
+  }
+}
+
+// Everything of the resident block that depends on the launch's shape.
+void shape(Worker *worker, const Launch &launch) {
+  Block *block = &worker->block;
+  if (worker->fibers == Worker::Fibers::unstarted) {
+    worker->stacks.start_over(block->stack_pointer, fiber_main);
+    for (uint32_t i = kMaxThreads; i < kMaxThreads + 16; i++) block->stack_pointer[i] = block->stack_pointer[0];
+    worker->fibers = Worker::Fibers::parked;
+  }
+  block->grid = launch.grid;
+  block->threads = launch.block.x * launch.block.y * launch.block.z;
+  block->warps = (block->threads + kLanes - 1) / kLanes;
+  if (memcmp(&block->dim, &launch.block, sizeof launch.block) == 0) return;
+  block->dim = launch.block;
+  for (uint32_t t = 0; t < block->threads; t++)
+    block->thread_index[t] = {t % launch.block.x, t / launch.block.x % launch.block.y,
+                              t / launch.block.x / launch.block.y};
+}
+
+void take_part(Worker *worker, const Launch &launch) {
+  shape(worker, launch);
+  current.block = &worker->block;
+  current.thread = 0;
+  if (dispatch(&worker->block)) scanhost_simt_switch(&worker->main_stack_pointer, &worker->block.stack_pointer[0]);
+  current.block = nullptr;
+}
+
+void *worker_main(void *argument) {
+  auto *worker = static_cast<Worker *>(argument);
+  adopt_thread();
+  pthread_mutex_lock(&lock);
+  for (;;) {
+    while (worker->launches == launches || joining == 0) {
+      worker->launches = launches;
+      pthread_cond_wait(&work, &lock);
+    }
+    worker->launches = launches;
+    joining--;
+    const Launch &launch = *running;
+    pthread_mutex_unlock(&lock);
+    take_part(worker, launch);
+    pthread_mutex_lock(&lock);
+    if (--working == 0) pthread_cond_signal(&done);
+  }
+}
+
+void add_worker() {
+  void *memory = nullptr;
+  if (posix_memalign(&memory, 64, sizeof(Worker)) != 0) __builtin_trap();
+  memset(memory, 0, sizeof(Worker));
+  auto *worker = new (memory) Worker();
+  worker->block.worker = worker;
+  worker->launches = launches;
+  if (posix_memalign(reinterpret_cast<void **>(&worker->block.dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, worker_main, worker) != 0) __builtin_trap();
+  pthread_detach(thread);
+  pool.push_back(worker);
+}
+
+bool everyone_stalled() {
+  if (__atomic_load_n(&next_block, __ATOMIC_RELAXED) < total_blocks && running->residency == Residency::cooperative)
+    return false;
+  for (Worker *worker : pool)
+    if (worker->launches == launches && __atomic_load_n(&worker->block.stalled, __ATOMIC_RELAXED) < kStalledYields)
+      return false;
+  return true;
+}
+} // namespace
+
+void run_fast(const Launch &launch) {
+  if (failed() || !acceptable(launch)) return;
+  pthread_mutex_lock(&lock);
+  total_blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
+  next_block = 0;
+  // Blocks of a cooperative launch wait for one another, so each needs a worker, more than there are cores if need be.
+  const uint64_t most = launch.residency == Residency::cooperative ? kCooperativeLimit : session.workers;
+  const uint32_t workers = static_cast<uint32_t>(most < total_blocks ? most : total_blocks);
+  while (pool.size() < workers) add_worker();
+  running = &launch;
+  launches++;
+  joining = working = workers;
+  pthread_cond_broadcast(&work);
+  while (working > 0) pthread_cond_wait(&done, &lock);
+  joining = 0;
+  pthread_mutex_unlock(&lock);
+}
+
+void fast_release_barrier(Block *block) {
+  block->waiting = 0;
+  block->stalled = 0;
+  all_runnable(block);
+}
+
+void fast_serve(Block *block, uint32_t w, uint32_t group) {
+  Warp &warp = block->warp[w];
+  const uint32_t members = warp.mask[group] & block->live[w];
+  warp.arrived[group] = 0;
+  if (warp.kind[group] == Collective::exchange) serve_exchange(warp, members);
+  if (warp.kind[group] == Collective::ballot) serve_ballot(warp, members);
+  block->runnable[w] |= members;
+  block->runnable_warps |= 1u << w;
+}
+
+void fast_poll() {
+  Block *block = current.block;
+  current.polls = 0;
+  if (failed()) leave(block);
+  const uint64_t stalled = block->stalled + 1;
+  __atomic_store_n(&block->stalled, stalled, __ATOMIC_RELAXED);
+  if (stalled >= kStalledYields && stalled % 1024 == 0 && everyone_stalled())
+    record(SCANHOST_DEADLOCK,
+           "block %u thread %u polls for ever: every resident block does, and none has stored or finished anything",
+           block->index.x, current.thread);
+  // Another thread of the block may hold what this one waits for: the next runnable one, in rotation.
+  const uint32_t self = current.thread;
+  for (uint32_t i = 1; i < block->threads; i++) {
+    const uint32_t next = (self + i) % block->threads;
+    if (!(block->runnable[next / kLanes] >> next % kLanes & 1)) continue;
+    current.thread = next;
+    scanhost_simt_switch(&block->stack_pointer[self], &block->stack_pointer[next]);
+    break;
+  }
+  sched_yield();
+}
+
+void fast_nothing_runnable() {
+  Block *block = current.block;
+  record(SCANHOST_DIVERGENCE,
+         "block %u: no thread can run: %u of %u wait at a barrier, the others in a warp collective that not all lanes "
+         "of its mask reach",
+         block->index.x, block->waiting, block->live_threads);
+  leave(block);
+}
+
+bool fast_fault_scene(FaultScene *scene) {
+  Block *block = current.block;
+  if (!block || !block->worker) return false;
+  block->worker->fibers = Worker::Fibers::unstarted;
+  *scene = {true, block->index.x, current.thread, &block->worker->stacks, block->worker->main_stack_pointer};
+  return true;
+}
+} // namespace simt

@@ -1,0 +1,85 @@
+// What the simulated GPU's runtime (this package's .cpp files, compiled once and uninstrumented) and the
+// copies of a kernel (compiled with the headers) share: launches, and the state of a resident block.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+// CUDA's own words, in the global namespace as kernels expect them.
+struct uint3 {
+  unsigned x, y, z;
+};
+struct dim3 {
+  unsigned x, y, z;
+  __attribute__((always_inline)) constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+
+namespace simt {
+
+constexpr uint32_t kLanes = 32;
+constexpr uint32_t kMaxThreads = 1024;             // of a block, as on every CUDA device
+constexpr uint32_t kMaxWarps = kMaxThreads / kLanes;
+constexpr size_t kMaxShared = 227 * 1024;          // bytes of dynamic shared memory a block may ask for (sm_90)
+constexpr uint32_t kCooperativeLimit = 32;         // blocks that can be resident together in a cooperative launch
+
+enum class Residency { independent, cooperative };
+
+// One kernel launch. body(args) runs the kernel for the thread that calls it.
+struct Launch {
+  dim3 grid, block;
+  size_t shared_bytes;
+  void (*body)(void *args);
+  void *args;
+  Residency residency;
+};
+
+// Lanes that meet in a collective deposit a value and the lane they want to read. The last to arrive hands out
+// the results, so that a lane running ahead can overwrite nothing that another has yet to read.
+enum class Collective : uint8_t { sync, exchange, ballot };
+struct Warp {
+  uint64_t value[kLanes], result[kLanes];
+  uint32_t arrived[kLanes], mask[kLanes]; // by the lowest lane of the group
+  Collective kind[kLanes];
+  uint8_t source[kLanes];
+};
+
+struct Worker;
+
+// A resident block of FAST mode. Hot fields first; a thread is runnable unless it waits at a barrier or in a collective.
+struct alignas(64) Block {
+  uint32_t runnable[kMaxWarps], live[kMaxWarps]; // lanes by warp
+  void *stack_pointer[kMaxThreads + 16];         // dense, and padded so that prefetching may look ahead
+  uint32_t runnable_warps, live_warps;           // warps with a runnable, a live lane
+  uint32_t live_threads, waiting;                // waiting: threads at the barrier
+  uint32_t threads, warps;
+  uint64_t stalled; // yields of a polling thread since anything was stored, released or finished
+  uint3 index;
+  dim3 dim, grid;
+  char *dynamic_shared;
+  Worker *worker;
+  uint3 thread_index[kMaxThreads];
+  Warp warp[kMaxWarps];
+};
+
+// The thread that this operating-system thread is running.
+struct Current {
+  Block *block;
+  uint32_t thread;
+  uint32_t polls; // loads of tile status since the last yield
+};
+extern __thread Current current __attribute__((tls_model("local-exec")));
+
+// Saves the callee-saved registers and the stack pointer in *from and resumes *to, which may be the same. Out of line and in assembly,
+// so that the compiler assumes no more than it does of any foreign function.
+extern "C" void scanhost_simt_switch(void **from, void *const *to);
+
+// Runs a launch in FAST mode on all workers; what goes wrong is recorded in the batch.
+void run_fast(const Launch &launch);
+// Runs a launch in COUNT or EXPLORE mode.
+void run_checked(const Launch &launch);
+
+// FAST mode's cold paths. The last two may leave the launch for good.
+void fast_release_barrier(Block *block);
+void fast_serve(Block *block, uint32_t warp, uint32_t group);
+void fast_poll();
+[[noreturn]] void fast_nothing_runnable();
+} // namespace simt

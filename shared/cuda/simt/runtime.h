@@ -1,0 +1,60 @@
+// Inside the runtime: the batch in progress and what went wrong in it, fiber stacks, faults.
+#pragma once
+#include "machine.h"
+#include "batch.h"
+
+namespace simt {
+
+// The batch in progress. The first finding wins; after it no launch of the batch starts and those running are left.
+struct Session {
+  uint32_t mode; // 0 FAST, 1 COUNT, 2 EXPLORE
+  uint32_t workers, resident_blocks;
+  uint64_t seed; // of the launch in progress
+  const Batch *batch;
+  const scanhost_set *set; // of the launch in progress
+  scanhost_counters counters;
+};
+extern Session session;
+
+// Records a finding unless there is one. The text may be cut; the status never is lost.
+__attribute__((format(printf, 2, 3))) void record(int status, const char *format, ...);
+bool failed();
+
+// False, with a REFUSED finding, for a launch that no CUDA device would start.
+bool acceptable(const Launch &launch);
+
+// Stacks of the threads of one resident block, each above a guard page. Kept from launch to launch.
+class Stacks {
+public:
+  // Bytes from one stack to the next, guard page included.
+  static constexpr size_t kStride = 32 * 1024;
+
+  // Makes each thread's first switch enter main, which must not return.
+  void start_over(void **stack_pointer, void (*main)());
+  char *low(uint32_t thread) const { return base_ + thread * kStride + kPage; }
+  char *high(uint32_t thread) const { return base_ + (thread + 1) * kStride; }
+
+private:
+  static constexpr size_t kPage = 4096;
+  void reserve();
+  char *base_ = nullptr;
+};
+
+// An operating-system thread that runs fibers calls this once: signals other than faults are blocked on it
+// (Go's handlers expect Go's thread-local storage), and faults get a stack of their own.
+void adopt_thread();
+
+// Where a fault of the calling thread leaves to. Filled in by the mode that runs.
+struct FaultScene {
+  bool active;
+  uint32_t block, thread;
+  const Stacks *stacks;
+  void *escape; // stack pointer saved by scanhost_simt_switch
+};
+// Asked by the signal handler, in its context.
+bool fast_fault_scene(FaultScene *scene);
+bool checked_fault_scene(FaultScene *scene);
+
+// Address of code in the executable as the linker saw it, whatever base it was loaded at.
+uintptr_t link_address(const void *pc);
+} // namespace simt
