@@ -22,7 +22,9 @@ type fakeDevice struct {
 	broken error
 }
 
-func (d *fakeDevice) info() (*keeperv1.InfoResponse, error) { return &keeperv1.InfoResponse{}, d.broken }
+func (d *fakeDevice) info() (*keeperv1.InfoResponse, error) {
+	return &keeperv1.InfoResponse{}, d.broken
+}
 
 func (d *fakeDevice) allocate(bytes, guard uint64, pattern uint32) (buffer, int, error) {
 	if d.broken != nil {

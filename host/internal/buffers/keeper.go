@@ -41,7 +41,7 @@ type Keeper struct {
 	staging staging
 }
 
-// NewKeeper makes the space of a running keeper. Ending the process is the caller's, after Close.
+// NewKeeper makes the space of a running keeper, whose end is the caller's, after Close.
 func NewKeeper(p KeeperProcess) *Keeper { return &Keeper{process: p, staging: staging{fd: -1}} }
 
 // Close gives back the host's memory; the arrays' is freed array by array.
