@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -106,7 +107,7 @@ func (o *verifyOptions) options(plugins []discover.Plugin) (judge.Options, error
 	if options.Cases, err = parseCases(names); err != nil {
 		return options, err
 	}
-	if options.Wrap, err = words(o.wrap); err != nil {
+	if options.Wrap, err = wrapper(o.wrap); err != nil {
 		return options, err
 	}
 	if o.scale < 0 {
@@ -135,12 +136,18 @@ func parseCases(names []string) ([]op.Case, error) {
 	return cases, nil
 }
 
-// words splits a command line at blanks, without a shell's rules and so without a shell's surprises.
-func words(line string) ([]string, error) {
+// wrapper splits a command line at blanks, without a shell's rules and so without a shell's surprises.
+func wrapper(line string) ([]string, error) {
 	if i := strings.IndexAny(line, "'\"\\`$"); i >= 0 {
 		return nil, fmt.Errorf("wrap has %q, which is not understood; put what needs quoting into a script and wrap with that", line[i])
 	}
-	return strings.Fields(line), nil
+	argv := strings.Fields(line)
+	if len(argv) > 0 {
+		if _, err := exec.LookPath(argv[0]); err != nil {
+			return nil, fmt.Errorf("wrap: %s is not to be found on PATH", argv[0])
+		}
+	}
+	return argv, nil
 }
 
 // checkTuning refuses a value that no plugin could be asked for.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -34,11 +35,13 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("REPO", repo)
 			e.Setenv("NO_COLOR", "1")
+			e.Setenv("BIN", strings.Split(e.Getenv("PATH"), ":")[0])
 			return passGoCaches(e)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"makenpy": makeNPY,
+			"replays": replays,
 		},
 	})
 }

@@ -31,12 +31,15 @@ func makeNPY(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
 		ts.Fatalf("usage: makenpy FILE DTYPE SHAPE VALUE...")
 	}
-	elements, shape := int64(1), ""
-	for d := range strings.SplitSeq(args[2], ",") {
+	elements, dims := int64(1), strings.Split(args[2], ",")
+	for _, d := range dims {
 		n, err := strconv.ParseInt(d, 10, 64)
 		ts.Check(err)
 		elements *= n
-		shape += d + ", "
+	}
+	shape := strings.Join(dims, ", ")
+	if len(dims) == 1 {
+		shape += ","
 	}
 	order := "False"
 	dtype, fortran := strings.CutSuffix(args[1], "/fortran")
@@ -68,4 +71,17 @@ func appendNumber(ts *testscript.TestScript, out []byte, dtype string, v float64
 	}
 	ts.Fatalf("dtype %q is not one that makenpy writes", dtype)
 	return nil
+}
+
+// replays runs the first replay command in the last command's standard output, which must fail again.
+func replays(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: replays")
+	}
+	_, command, found := strings.Cut(ts.ReadFile("stdout"), "replay: go tool host ")
+	if !found {
+		ts.Fatalf("standard output has no replay command")
+	}
+	command, _, _ = strings.Cut(command, "\n")
+	exits(ts, false, []string{"1", "sh", "-c", "exec host " + command})
 }
