@@ -7,7 +7,7 @@
 #include "block_scan.cuh"
 #include "tile_state.cuh"
 
-constexpr int TILE = 256;  // one element for each thread
+constexpr int TILE = 256;  // one element for each thread; the block of a shorter row has fewer
 
 // The state that enters tile `index` of a row whose records start at row_record: from the nearest inclusive
 // prefix the maps are applied in ascending order, on the way back to the tile, so that the result does not
@@ -76,7 +76,8 @@ struct LookbackKernel {
     const int64_t tiles = tiles_per_row(p);
     for_each_grid(p, arrays, tiles, [&](const AffineRows& rows) {
       const Lookback state = enqueue_begin(workspace, rows.rows, tiles, stream);
-      launch(lookback, dim3(unsigned(rows.rows * tiles)), dim3(TILE), 0, stream, rows, state);
+      const unsigned threads = whole_warps(p.length, TILE);
+      launch(lookback, dim3(unsigned(rows.rows * tiles)), dim3(threads), 0, stream, rows, state);
     });
   }
 };

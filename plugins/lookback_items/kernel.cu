@@ -77,8 +77,7 @@ struct Shape {
     const int64_t largest = int64_t(MAX_THREADS) * items;
     tiles_per_row = (reach + largest - 1) / largest;
     const int64_t elements = (reach + tiles_per_row - 1) / tiles_per_row;
-    const int64_t needed = (elements + items - 1) / items;
-    threads = unsigned((needed + WARP - 1) / WARP * WARP);
+    threads = whole_warps((elements + items - 1) / items, MAX_THREADS);
   }
 };
 

@@ -6,7 +6,7 @@
 #include "block_scan.cuh"
 #include "look_back.cuh"
 
-constexpr int TILE = 256;  // one element for each thread
+constexpr int TILE = 256;  // one element for each thread; the block of a shorter row has fewer
 
 struct TileShared {
   BlockScanShared scan;
@@ -56,7 +56,8 @@ struct LookbackWarp {
     const int64_t tiles = tiles_per_row(p);
     for_each_grid(p, arrays, tiles, [&](const AffineRows& rows) {
       const Lookback state = enqueue_begin(workspace, rows.rows, tiles, stream);
-      launch(lookback_warp, dim3(unsigned(rows.rows * tiles)), dim3(TILE), 0, stream, rows, state);
+      const unsigned threads = whole_warps(p.length, TILE);
+      launch(lookback_warp, dim3(unsigned(rows.rows * tiles)), dim3(threads), 0, stream, rows, state);
     });
   }
 };

@@ -6,8 +6,8 @@
 // memory and back: a, b in, h and product out, then h and product in, h out, seven arrays where level 1 has three.
 #include "block_scan.cuh"
 
-constexpr int THREADS = 1024;
-constexpr int TILE = 2 * THREADS;  // elements of a tile, and tiles of a row at most
+constexpr int MAX_THREADS = 1024;
+constexpr int TILE = 2 * MAX_THREADS;  // elements of a tile, and tiles of a row at most
 constexpr int64_t MAX_LENGTH = int64_t(TILE) * TILE;
 
 // What the launches hand on, in the workspace. Nothing in it outlives the launch that writes it.
@@ -15,7 +15,7 @@ struct Spine {
   Affine* aggregates;  // by row and tile
   float* entering;     // the state that enters a tile, likewise
   float* products;     // by element: product of a from the tile's start
-  int64_t tiles_per_row;
+  uint32_t tiles_per_row;
 };
 
 struct PairScan {
@@ -31,10 +31,10 @@ __device__ inline PairScan scan_pairs(Affine first, Affine second, BlockScanShar
   return {one, combine(one, second), scan.before, scan.total};
 }
 
-__global__ void __launch_bounds__(THREADS) scan_tiles(AffineRows rows, Spine spine) {
+__global__ void __launch_bounds__(MAX_THREADS) scan_tiles(AffineRows rows, Spine spine) {
   __shared__ BlockScanShared shared;
-  const int64_t row = blockIdx.x / spine.tiles_per_row, tile = blockIdx.x % spine.tiles_per_row;
-  const int64_t t = tile * TILE + 2 * threadIdx.x;
+  const uint32_t row = blockIdx.x / spine.tiles_per_row, tile = blockIdx.x % spine.tiles_per_row;
+  const int64_t t = int64_t(tile) * TILE + 2 * threadIdx.x;
   Affine step[2] = {identity(), identity()};
   for (int i = 0; i < 2; i++)
     if (t + i < rows.length) step[i] = {rows.arrays.a[rows.at(row, t + i)], rows.arrays.b[rows.at(row, t + i)]};
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(THREADS) scan_tiles(AffineRows rows, Spine spi
   if (threadIdx.x == 0) spine.aggregates[blockIdx.x] = scan.total;
 }
 
-__global__ void __launch_bounds__(THREADS) scan_spine(AffineRows rows, Spine spine) {
+__global__ void __launch_bounds__(MAX_THREADS) scan_spine(AffineRows rows, Spine spine) {
   __shared__ BlockScanShared shared;
   const int64_t tile = 2 * threadIdx.x, tiles = spine.tiles_per_row, first = blockIdx.x * tiles;
   Affine map[2] = {identity(), identity()};
@@ -60,11 +60,11 @@ __global__ void __launch_bounds__(THREADS) scan_spine(AffineRows rows, Spine spi
   if (tile + 1 < tiles) spine.entering[first + tile + 1] = apply(scan.first, initial);
 }
 
-__global__ void __launch_bounds__(THREADS) apply_prefixes(AffineRows rows, Spine spine) {
-  const int64_t row = blockIdx.x / spine.tiles_per_row, tile = blockIdx.x % spine.tiles_per_row;
+__global__ void __launch_bounds__(MAX_THREADS) apply_prefixes(AffineRows rows, Spine spine) {
+  const uint32_t row = blockIdx.x / spine.tiles_per_row, tile = blockIdx.x % spine.tiles_per_row;
   const float entering = spine.entering[blockIdx.x];
   for (int i = 0; i < 2; i++) {
-    const int64_t t = tile * TILE + i * THREADS + threadIdx.x;
+    const int64_t t = int64_t(tile) * TILE + i * blockDim.x + threadIdx.x;
     if (t >= rows.length) return;
     const int64_t at = rows.at(row, t);
     const float h = apply({spine.products[at], rows.arrays.h[at]}, entering);
@@ -93,10 +93,12 @@ struct Multiblock {
       const int64_t tiles = rows.rows * tiles_per_row(p);
       Affine* aggregates = static_cast<Affine*>(workspace);
       float* entering = reinterpret_cast<float*>(aggregates + tiles);
-      const Spine spine = {aggregates, entering, entering + tiles, tiles_per_row(p)};
-      const dim3 grid = dim3(unsigned(tiles)), block = dim3(THREADS);
+      const Spine spine = {aggregates, entering, entering + tiles, uint32_t(tiles_per_row(p))};
+      const dim3 grid(unsigned(tiles), 1, 1), block(whole_warps((p.length + 1) / 2, MAX_THREADS), 1, 1);
+      const dim3 spine_grid(unsigned(rows.rows), 1, 1),
+          spine_block(whole_warps((tiles_per_row(p) + 1) / 2, MAX_THREADS), 1, 1);
       launch(scan_tiles, grid, block, 0, stream, rows, spine);
-      launch(scan_spine, dim3(unsigned(rows.rows)), block, 0, stream, rows, spine);
+      launch(scan_spine, spine_grid, spine_block, 0, stream, rows, spine);
       launch(apply_prefixes, grid, block, 0, stream, rows, spine);
     });
   }

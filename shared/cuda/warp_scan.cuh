@@ -5,6 +5,12 @@
 constexpr int WARP = 32;
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
+// Threads for a block that has work for so many: whole warps, and no more than `most`.
+inline unsigned whole_warps(int64_t work, int64_t most) {
+  const int64_t threads = (work + WARP - 1) / WARP * WARP;
+  return unsigned(threads < most ? threads : most);
+}
+
 // Lane i gets the composition of the maps of lanes 0 to i. Every lane of the warp must call. No shared memory.
 __device__ inline Affine warp_inclusive_scan(Affine map) {
   const int lane = threadIdx.x % WARP;
