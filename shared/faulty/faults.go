@@ -12,6 +12,7 @@ type Fault struct {
 	Verdict string // that a host should give: pass where it must not notice or must not mind
 	Text    string
 
+	clings    bool                                         // does not mind the end of fd 3
 	start     func()                                       // before the handshake
 	handshake func(line string) string                     // changes the handshake line
 	stopped   func()                                       // after Shutdown
@@ -67,6 +68,7 @@ var startFaults = []Fault{
 	{Name: "flood-stdout", Verdict: "pass", Text: "writes to standard output without end", start: func() { go flood(1) }},
 	{Name: "flood-stderr", Verdict: "pass", Text: "writes to standard error without end", start: func() { go flood(2) }},
 	{Name: "no-shutdown", Verdict: "pass", Text: "lives on after Shutdown", stopped: hang},
+	{Name: "outlive-host", Verdict: "pass", Text: "does not exit at the end of fd 3", clings: true},
 	{Name: "no-heartbeat", Verdict: "hung", Text: "opens the heartbeat stream and sends nothing", heartbeat: func(kernelv1.Kernel_HeartbeatServer) { hang() }},
 }
 

@@ -78,6 +78,9 @@ type server struct {
 func (s *server) receive() {
 	for {
 		id, fd, err := contract.ReceiveDescriptor(contract.SocketFD)
+		if err != nil && s.fault.clings {
+			return
+		}
 		if err != nil {
 			exit(0)
 		}

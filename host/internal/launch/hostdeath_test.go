@@ -14,7 +14,8 @@ import (
 	"scanhost/shared/contract"
 )
 
-// hostFlag starts this test binary as a host with one child in each state that matters.
+// hostFlag starts this test binary as a host with three children: one that notices the end of fd 3, one that
+// does not, and one that does not and is stopped.
 const hostFlag = "--host"
 
 func actAsHost() {
@@ -22,15 +23,17 @@ func actAsHost() {
 	if err != nil {
 		os.Exit(1)
 	}
-	for _, fault := range []string{"none", "ignore-sigterm", "spin-in-launch"} {
+	last := ""
+	for _, fault := range []string{"none", "outlive-host", "outlive-host"} {
 		p, err := Start(context.Background(), Command{Path: executable, Args: []string{"--fault", fault}, Service: contract.KernelService})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		if fault == "none" {
-			_ = unix.Kill(p.Pid(), unix.SIGSTOP) // it cannot act on the end of fd 3
+		if last == fault {
+			_ = unix.Kill(p.Pid(), unix.SIGSTOP)
 		}
+		last = fault
 		fmt.Println(p.Pid())
 	}
 	fmt.Println(0)
