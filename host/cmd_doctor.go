@@ -88,8 +88,11 @@ func runDoctor(ctx context.Context, o *doctorOptions, out io.Writer) error {
 
 func diagnose(ctx context.Context, keeper keeperChoice) diagnosis {
 	d := diagnosis{Findings: append(compilers(ctx), gpus(ctx)...)}
-	if keeper == withKeeper {
+	switch {
+	case keeper == withKeeper:
 		d.Findings = append(d.Findings, askKeeper(ctx))
+	case machine.HasGPU():
+		d.Findings = append(d.Findings, finding{Name: "memory export", Found: "not asked", Fix: "host doctor --gpu asks the GPU itself"})
 	}
 	d.Findings = append(d.Findings, resources()...)
 	able := map[string]bool{"simt": true, "cuda": true}

@@ -74,17 +74,24 @@ func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progr
 	return err
 }
 
-// completeReplays makes the command of a plugin outside the repository find it again.
+// completeReplays adds what the judge does not know of: how often the user asked for a launch, and where a
+// plugin outside plugins/ is found.
 func (j judging) completeReplays(kernels []judge.KernelResult) {
+	extra := ""
+	if j.options.Launches != judge.DefaultOptions().Launches {
+		extra = fmt.Sprintf(" --launches %d", j.options.Launches)
+	}
+	own := filepath.Join(discover.Root(), "plugins")
 	for i := range kernels {
+		place := ""
 		for _, p := range j.plugins {
-			if p.Name() != kernels[i].Plugin || p.Dir == filepath.Join(discover.Root(), "plugins", filepath.Base(p.Dir)) {
-				continue
+			if p.Name() == kernels[i].Plugin && filepath.Dir(p.Dir) != own {
+				place = " --plugin-dir " + shellWord(p.Dir)
 			}
-			for n := range kernels[i].Cases {
-				if c := &kernels[i].Cases[n]; c.Replay != "" {
-					c.Replay += " --plugin-dir " + shellWord(p.Dir)
-				}
+		}
+		for n := range kernels[i].Cases {
+			if c := &kernels[i].Cases[n]; c.Replay != "" {
+				c.Replay += extra + place
 			}
 		}
 	}

@@ -71,13 +71,15 @@ func TestText(t *testing.T) {
 	golden(t, "text.golden", b.Bytes())
 }
 
-func TestANarrowTerminalGetsBlocksThatFit(t *testing.T) {
-	var b bytes.Buffer
-	Table(&b, sample(), Style{Width: 60})
-	golden(t, "narrow.golden", b.Bytes())
-	for line := range strings.Lines(b.String()) {
-		if len(line) > 61 {
-			t.Errorf("line is wider than 60: %q", line)
+func TestTheTableFitsTheTerminal(t *testing.T) {
+	for width, name := range map[int]string{80: "usual.golden", 50: "narrow.golden"} {
+		var b bytes.Buffer
+		Table(&b, sample(), Style{Width: width})
+		golden(t, name, b.Bytes())
+		for line := range strings.Lines(b.String()) {
+			if got := len(strings.TrimSuffix(line, "\n")); got > width {
+				t.Errorf("at width %d a line has %d: %q", width, got, line)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,8 @@ func Text(w io.Writer, run judge.Run, s Style) {
 
 var columns = []string{"op", "kernel", "backend", "passed/run/\nunsupported", "determinism", "worst error\nin bounds", "time", "verdict"}
 
-// Table has one row for each kernel. Where it is wider than the terminal, it is one block for each kernel.
+// Table has one row for each kernel. Where it is wider than the terminal, what all rows agree on goes above
+// it, and where that is not enough, it becomes one block for each kernel.
 func Table(w io.Writer, run judge.Run, s Style) {
 	if len(run.Kernels) == 0 {
 		return
@@ -31,11 +33,35 @@ func Table(w io.Writer, run judge.Run, s Style) {
 	for i, k := range run.Kernels {
 		rows[i] = cells(k, s)
 	}
+	fits := func(rendered string) bool { return s.Width == 0 || text.LongestLineLen(rendered) <= s.Width }
 	rendered := Grid(columns, rows, 5, 6)
-	if s.Width > 0 && text.LongestLineLen(rendered) > s.Width {
+	ops, backends := distinct(rows, 0), distinct(rows, 2)
+	if !fits(rendered) && len(ops) == 1 && len(backends) == 1 {
+		rendered = ops[0] + " on " + backends[0] + "\n" + withoutOp(rows)
+	}
+	if !fits(rendered) {
 		rendered = blocks(rows)
 	}
 	fmt.Fprintln(w, rendered)
+}
+
+func withoutOp(rows [][]string) string {
+	short := make([][]string, len(rows))
+	for i, r := range rows {
+		short[i] = append([]string{r[1]}, r[3:]...)
+	}
+	return Grid(append([]string{columns[1]}, columns[3:]...), short, 3, 4)
+}
+
+// distinct lists a column's values; rows of plugins that never got so far have none.
+func distinct(rows [][]string, column int) []string {
+	var values []string
+	for _, r := range rows {
+		if r[column] != "-" && !slices.Contains(values, r[column]) {
+			values = append(values, r[column])
+		}
+	}
+	return values
 }
 
 // Grid renders rows under a header, without lines, the numbered columns aligned to the right.
