@@ -72,10 +72,10 @@ type Case struct {
 type Position struct {
 	Role     string  `json:"role"`
 	Row      int64   `json:"row"`
-	Index    int64   `json:"index"` // along the length
+	Index    int64   `json:"index"` // along the length; "first" is by row, then in scan order
 	Expected float64 `json:"expected"`
 	Got      float64 `json:"got"`
-	Bounds   float64 `json:"bounds"` // |got - expected| in units of the bound; +Inf for NaN where none is due
+	Bounds   float64 `json:"bounds"` // |got - expected| in units of the bound; +Inf for NaN where none is due, and for any error where equality is demanded
 }
 
 func (p Position) String() string {
@@ -96,8 +96,8 @@ type Comparison struct {
 // Limits narrows a suite to what one kernel accepts.
 type Limits struct {
 	MaxLength int64    // 0: none
-	DTypes    []DType  // storage types accepted
-	Options   []string // options supported
+	DTypes    []DType  // storage types accepted; none given: fp32
+	Options   []string // options supported; none given: none
 	Elements  int64    // largest rows * length; what the machine at hand can bear. 0: the suite's own cap
 }
 
@@ -120,7 +120,7 @@ type Op interface {
 	// Fill writes the case's values for one input array into dst, little-endian.
 	Fill(c Case, role string, dst []byte) error
 	// Check compares outputs with the reference, computed as it goes. arrays is by role; poison is the
-	// 32-bit pattern that outputs held before the launch. exact demands equality (Case.Regime "exact").
+	// 32-bit pattern that outputs held before the launch. exact demands equality (Case.Exact).
 	Check(p Problem, arrays map[string][]byte, poison uint32, exact bool) (Comparison, error)
 }
 

@@ -133,12 +133,12 @@ func impulse(x uint64, p place) float64 {
 func alternating(_ uint64, p place) float64 { return float64(1 - p.step&1) }
 
 // positionCode differs from its neighbours in row and step, so that a value in the wrong place shows.
-func positionCode(_ uint64, p place) float64 { return float64((p.step + 1 + p.row*8191) % (1 << 23)) }
+func positionCode(_ uint64, p place) float64 { return float64((p.step + 2 + p.row*8191) % (1 << 22)) }
 
 // randomA draws a kind of decay for the row, then a value of that kind.
 func randomA(x uint64, p place) float64 {
 	kind := hash(p.seed, uint64(p.row))
-	lowest := []float64{0, 0.5, 0.9, 0.999, 0.99999}[kind%5]
+	lowest := [...]float64{0, 0.5, 0.9, 0.999, 0.99999}[kind%5]
 	if kind>>8%4 == 0 && x>>3%29 == 0 {
 		return 0
 	}
@@ -151,5 +151,6 @@ func randomA(x uint64, p place) float64 {
 
 func randomB(x uint64, p place) float64 {
 	kind := hash(p.seed, uint64(p.row))
-	return math.Pow(10, float64(kind>>24%9)-4) * bell(x, p)
+	unit := [...]float64{1e-4, 1e-3, 1e-2, 0.1, 1, 10, 100, 1e3, 1e4}[kind>>24%9]
+	return unit * bell(x, p)
 }
