@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,14 @@ func (b backendFlag) resolve(ctx context.Context) (string, error) {
 		return "simt", nil
 	}
 	return autoBackend(ctx), nil
+}
+
+// resolveToRun is resolve for a command that runs what it builds.
+func (b backendFlag) resolveToRun(ctx context.Context) (string, error) {
+	if b == "cuda" && !machine.HasGPU() {
+		return "", errors.New("backend cuda needs an NVIDIA GPU, and there is no /dev/nvidia0; --backend simt needs none")
+	}
+	return b.resolve(ctx)
 }
 
 func autoBackend(ctx context.Context) string {

@@ -89,9 +89,10 @@ func runDoctor(ctx context.Context, o *doctorOptions, out io.Writer) error {
 func diagnose(ctx context.Context, keeper keeperChoice) diagnosis {
 	d := diagnosis{Findings: append(compilers(ctx), gpus(ctx)...)}
 	switch {
+	case !machine.HasGPU():
 	case keeper == withKeeper:
 		d.Findings = append(d.Findings, askKeeper(ctx))
-	case machine.HasGPU():
+	default:
 		d.Findings = append(d.Findings, finding{Name: "memory export", Found: "not asked", Fix: "host doctor --gpu asks the GPU itself"})
 	}
 	d.Findings = append(d.Findings, resources()...)

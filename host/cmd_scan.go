@@ -128,7 +128,7 @@ func (o *scanOptions) check() (discover.Plugin, error) {
 // compute builds the plugin and lets the judge run it once.
 func (o *scanOptions) compute(ctx context.Context, p discover.Plugin, problem op.Problem, data map[string][]byte,
 	progress *report.Progress) (result judge.KernelResult, err error) {
-	backend, err := o.backend.resolve(ctx)
+	backend, err := o.backend.resolveToRun(ctx)
 	if err != nil {
 		return result, err
 	}

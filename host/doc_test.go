@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
 )
 
 // unscripted are commands of the manual that no script runs, each with its reason.
@@ -102,4 +101,3 @@ func TestEveryCommandTeaches(t *testing.T) {
 		}
 	}
 }
-

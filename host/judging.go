@@ -29,7 +29,7 @@ type judging struct {
 // judgePlugins builds, judges, reports and keeps, in this order. An interruption ends the judging and not
 // the report.
 func judgePlugins(ctx context.Context, j judging, out, errOut io.Writer) error {
-	backend, err := j.flags.backend.resolve(ctx)
+	backend, err := j.flags.backend.resolveToRun(ctx)
 	if err != nil {
 		return err
 	}

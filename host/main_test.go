@@ -9,6 +9,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"scanhost/host/internal/machine"
 	"scanhost/shared/faulty"
 )
 
@@ -37,6 +38,12 @@ func TestScripts(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("BIN", strings.Split(e.Getenv("PATH"), ":")[0])
 			return passGoCaches(e)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "gpu" {
+				return false, fmt.Errorf("condition %q is not known; gpu is", name)
+			}
+			return machine.HasGPU(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,

@@ -3,6 +3,8 @@ package machine
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -16,10 +18,18 @@ type GPU struct {
 	Compute string `json:"compute_capability"` // "9.0"
 }
 
-// HasGPU says whether the driver has a device, without asking the driver.
+// HasGPU says whether the driver has a device, without asking the driver. Windows' Linux has one device file
+// for whatever GPUs there are; nvidia-smi is there only with NVIDIA's driver.
 func HasGPU() bool {
 	devices, _ := filepath.Glob("/dev/nvidia[0-9]*")
-	return len(devices) > 0
+	if len(devices) > 0 {
+		return true
+	}
+	if _, err := os.Stat("/dev/dxg"); err != nil {
+		return false
+	}
+	_, err := exec.LookPath("nvidia-smi")
+	return err == nil
 }
 
 // GPUs asks nvidia-smi.
