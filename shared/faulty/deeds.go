@@ -50,6 +50,12 @@ func deafSocket(line string) string {
 	return "1|1|unix|" + address + "|grpc"
 }
 
+func floodPrints() {
+	for {
+		fmt.Println("the same line again and again")
+	}
+}
+
 func longLine() {
 	line := strings.Repeat("x", 1<<20)
 	out(line)

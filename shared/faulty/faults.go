@@ -67,6 +67,7 @@ var startFaults = []Fault{
 	}},
 	{Name: "flood-stdout", Verdict: "pass", Text: "writes to standard output without end", start: func() { go flood(1) }},
 	{Name: "flood-stderr", Verdict: "pass", Text: "writes to standard error without end", start: func() { go flood(2) }},
+	{Name: "flood-prints", Verdict: "pass", Text: "prints without end, by the language's own means", launch: func(*job) { go floodPrints() }},
 	{Name: "no-shutdown", Verdict: "pass", Text: "lives on after Shutdown", stopped: hang},
 	{Name: "outlive-host", Verdict: "pass", Text: "does not exit at the end of fd 3", clings: true},
 	{Name: "no-heartbeat", Verdict: "hung", Text: "opens the heartbeat stream and sends nothing", heartbeat: func(kernelv1.Kernel_HeartbeatServer) { hang() }},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -53,11 +54,23 @@ type lineWriter struct {
 	mu   sync.Mutex
 	part []byte
 	cut  int // bytes of this line beyond longestLine
+	rush int // bytes since the last pause
 }
+
+// A writer pauses after so many bytes: a plugin that floods its output then waits for the host, and does not
+// keep a core of it busy while others are measured.
+const (
+	rushBytes = 64 << 10
+	rushPause = 20 * time.Millisecond
+)
 
 func (w *lineWriter) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.rush += len(data); w.rush >= rushBytes {
+		w.rush = 0
+		time.Sleep(rushPause)
+	}
 	for rest := data; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
 		text := rest
