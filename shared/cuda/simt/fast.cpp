@@ -106,7 +106,7 @@ void fiber_main() {
 void shape(Worker *worker, const Launch &launch) {
   Block *block = &worker->block;
   if (worker->fibers == Worker::Fibers::unstarted) {
-    worker->stacks.start_over(block->stack_pointer, fiber_main);
+    worker->stacks.start_over(block->stack_pointer, kMaxThreads, fiber_main);
     for (uint32_t i = kMaxThreads; i < kMaxThreads + 16; i++) block->stack_pointer[i] = block->stack_pointer[0];
     worker->fibers = Worker::Fibers::parked;
   }

@@ -6,9 +6,6 @@
 namespace simt {
 namespace {
 
-enum class Scope { block, device };
-enum class Order { relaxed, acquire, release };
-
 SIMT_INLINE uint3 thread_index() { return current.block->thread_index[current.thread]; }
 SIMT_INLINE uint3 block_index() { return current.block->index; }
 SIMT_INLINE dim3 block_dim() { return current.block->dim; }
@@ -55,7 +52,7 @@ SIMT_INLINE void barrier(const char *, int) {
 
 // Meets the other lanes of the mask. The last to arrive serves all and wakes the rest, which return served.
 SIMT_INLINE void meet(Block *block, Warp &warp, uint32_t self, uint32_t mask, Collective kind) {
-  const uint32_t w = self / kLanes, members = mask & block->live[w], group = __builtin_ctz(members);
+  const uint32_t w = self / kLanes, members = mask & block->live[w], group = __builtin_ctz(mask);
   warp.mask[group] = mask;
   warp.kind[group] = kind;
   warp.arrived[group] |= 1u << self % kLanes;

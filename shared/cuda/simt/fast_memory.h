@@ -12,9 +12,6 @@ template <> struct Word<8> { using type = uint64_t; };
 
 // One 16-byte access. x86 processors with AVX (all that have VEX FMA, and in fact all since 2011) keep aligned
 // ones whole; on aarch64 an exclusive pair does, and needs the location to be writable.
-struct alignas(16) Wide {
-  uint64_t low, high;
-};
 SIMT_INLINE Wide load_wide(const void *p) {
   Wide v;
 #if defined(__x86_64__)

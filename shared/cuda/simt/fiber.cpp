@@ -105,9 +105,9 @@ void Stacks::reserve() {
   for (uint32_t t = 0; t < kMaxThreads; t++) guard(base_ + t * kStride, kPage);
 }
 
-void Stacks::start_over(void **stack_pointer, void (*main)()) {
+void Stacks::start_over(void **stack_pointer, uint32_t threads, void (*main)()) {
   reserve();
-  for (uint32_t t = 0; t < kMaxThreads; t++) {
+  for (uint32_t t = 0; t < threads; t++) {
     void **top = reinterpret_cast<void **>(high(t) - colour(t));
 #if defined(__x86_64__)
     // Entered by ret, so the stack looks as after a call: the slot above is main's return address.

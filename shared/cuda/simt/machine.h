@@ -42,6 +42,14 @@ struct Warp {
   uint8_t source[kLanes];
 };
 
+enum class Scope { block, device };
+enum class Order { relaxed, acquire, release };
+
+// The bits of a status word of up to 16 bytes.
+struct alignas(16) Wide {
+  uint64_t low, high;
+};
+
 struct Worker;
 
 // A resident block of FAST mode. Hot fields first; a thread is runnable unless it waits at a barrier or in a collective.

@@ -29,8 +29,8 @@ public:
   // Bytes from one stack to the next, guard page included.
   static constexpr size_t kStride = 32 * 1024;
 
-  // Makes each thread's first switch enter main, which must not return.
-  void start_over(void **stack_pointer, void (*main)());
+  // Makes the first switch to each thread enter main, which must not return.
+  void start_over(void **stack_pointer, uint32_t threads, void (*main)());
   char *low(uint32_t thread) const { return base_ + thread * kStride + kPage; }
   char *high(uint32_t thread) const { return base_ + (thread + 1) * kStride; }
 

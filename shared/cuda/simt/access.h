@@ -1,0 +1,9 @@
+// The interface between the compiler's hooks and the checks.
+#pragma once
+#include "checked_calls.h"
+
+namespace simt {
+extern __thread bool kernel_thread __attribute__((tls_model("local-exec")));
+// A plain load or store that the kernel makes next.
+void plain_access(char *p, uint32_t bytes, bool write, const void *pc);
+} // namespace simt
