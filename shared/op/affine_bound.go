@@ -84,15 +84,13 @@ func (s *affineState) step(b *affineBound, a, x float64) {
 	s.products(b, size)
 	s.largest = max(s.largest, s.s)
 	s.spilled = s.spilled || s.s+b.of(s) > largestFloat
-	s.lost = s.s > largestState || s.m > largestState
+	s.lost = s.s > largestState || s.m > largestState || s.growth > largestState
 }
 
 // products follows the products of consecutive |a| that end here.
 func (s *affineState) products(b *affineBound, size float64) {
 	s.growth = max(1, size*s.growth)
-	if s.growth > b.overflow {
-		s.growth, s.spilled = b.overflow, true
-	}
+	s.spilled = s.spilled || s.growth > b.overflow
 	s.decay = min(1, size*s.decay)
 	if s.decay == 0 {
 		s.decay = 1

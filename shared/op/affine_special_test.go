@@ -104,6 +104,16 @@ func TestReferenceComesBackFromBeyondFloat64(t *testing.T) {
 	}
 }
 
+// An error of underflow, grown by products that leave the range, is within the bound even in a serial loop that
+// never overflows. Found by TestNoGroupingIsWrongOnWildData.
+func TestUnderflowGrownOutOfRange(t *testing.T) {
+	x := table{a: []float32{1, 0.5, 3e38, 3e38}, b: []float32{3 * 0x1p-149, 0, 0, 0}}
+	x.h = serial(x.a, x.b, 0)
+	if got := x.check(t); !finite(x.h[3]) || got.Wrong != 0 || got.OutOfRange != 1 {
+		t.Errorf("%v: %+v, first %v", x.h, got, got.First)
+	}
+}
+
 // Small results must not vanish in an absolute tolerance; what is lost when subnormals are flushed is tolerated,
 // and counted.
 func TestZerosPassOnlyForSubnormals(t *testing.T) {

@@ -32,7 +32,7 @@ func arraysOf(t testing.TB, c Case) map[string][]byte {
 func run(c Case, arrays map[string][]byte, scan scanner) {
 	p := c.Problem
 	rows, length := p.Dims["rows"], p.Dims["length"]
-	a, b, h := newColumn(arrays["a"], p.DType), newColumn(arrays["b"], p.DType), make([]float32, length)
+	a, b := newColumn(arrays["a"], p.DType), newColumn(arrays["b"], p.DType)
 	for row := range rows {
 		ra, rb := slices.Clone(a.span(row*length, (row+1)*length)), slices.Clone(b.span(row*length, (row+1)*length))
 		if p.Has("reverse") {
@@ -43,7 +43,7 @@ func run(c Case, arrays map[string][]byte, scan scanner) {
 		if p.Has("h0") {
 			start = newColumn(arrays["h0"], FP32).span(row, row+1)[0]
 		}
-		h = scan(ra, rb, start)
+		h := scan(ra, rb, start)
 		last := start
 		if length > 0 {
 			last = h[length-1]

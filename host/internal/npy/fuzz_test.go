@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"bytes"
 	"testing"
 
 	"scanhost/shared/op"
@@ -35,6 +36,24 @@ func FuzzRead(f *testing.F) {
 		again, _, err := read(t, path, op.FP32)
 		if err != nil || len(again) != len(values) {
 			t.Fatalf("%d values became %d: %v", len(values), len(again), err)
+		}
+	})
+}
+
+// The header alone, without files, so that a fuzzer gets through many. What is accepted has a size.
+func FuzzHeader(f *testing.F) {
+	f.Add(image("'<f4'", "False", "(2, 3)", nil))
+	f.Add(image("'<f8'", "True", "(3,)", nil))
+	f.Add(image("[('x', '<f4'), ('y', [('z', '<f4')])]", "False", "(1, 2L)", nil))
+	f.Add([]byte("\x93NUMPY\x02\x00\x10\x00\x00\x00{'shape': (1,), "))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		s := source{data: bytes.NewReader(content)}
+		used, err := s.header(int64(len(content)))
+		if err != nil {
+			return
+		}
+		if used > int64(len(content)) || len(s.info.Shape) < 1 || len(s.info.Shape) > 2 || s.info.Elements() < 0 || !elementsFit(s.info.Shape, s.info.Kind.Size()) {
+			t.Fatalf("%q: %d bytes, %+v", content, used, s.info)
 		}
 	})
 }
