@@ -171,15 +171,16 @@ func (b *builder) compileObject(ctx context.Context, t *target) error {
 func objectKey(t *target, headers string, flags []string, version string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q\n", t.source, flags, version)
-	if err := hashFolder(h, t.dir, isCUDASource); err != nil {
+	if err := hashFolder(h, t.dir, nvccReads); err != nil {
 		return "", err
 	}
-	if err := hashFolder(h, headers, isCUDASource); err != nil {
+	if err := hashFolder(h, headers, nvccReads); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-func isCUDASource(name string) bool {
-	return slices.Contains([]string{".cu", ".cuh", ".h", ".hpp", ".inl"}, filepath.Ext(name))
+// nvccReads leaves out the simulated GPU, whose headers only g++ sees.
+func nvccReads(path string) bool {
+	return !strings.HasPrefix(path, "simt/") && slices.Contains([]string{".cu", ".cuh", ".h", ".hpp", ".inl"}, filepath.Ext(path))
 }

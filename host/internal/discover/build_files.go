@@ -51,7 +51,7 @@ func lock(ctx context.Context, path string, waiting func()) (unlock func(), err 
 
 // hashFolder adds the folder's files that want accepts, with their names and sizes, in name order. Hidden files
 // and folders are left out.
-func hashFolder(h hash.Hash, dir string, want func(name string) bool) error {
+func hashFolder(h hash.Hash, dir string, want func(path string) bool) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -62,11 +62,8 @@ func hashFolder(h hash.Hash, dir string, want func(name string) bool) error {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() || !want(d.Name()) {
-			return nil
-		}
 		relative, err := filepath.Rel(dir, path)
-		if err != nil {
+		if err != nil || !d.Type().IsRegular() || !want(relative) {
 			return err
 		}
 		text, err := os.ReadFile(path)
@@ -89,7 +86,11 @@ func (b *builder) sourceHash(ctx context.Context, t *target) (string, error) {
 	if err := hashFolder(h, t.dir, everyFile); err != nil {
 		return "", err
 	}
-	if err := hashFolder(h, headers, isCUDASource); err != nil {
+	want := everyFile
+	if b.request.Backend == "cuda" {
+		want = nvccReads
+	}
+	if err := hashFolder(h, headers, want); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
