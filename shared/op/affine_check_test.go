@@ -11,7 +11,11 @@ var rightScans = map[string]scanner{
 
 // No right grouping may be called wrong, whatever the regime, shape and options.
 func TestRightGroupingsPassTheSuite(t *testing.T) {
-	suite := affine{}.Suite(Limits{Options: affine{}.Options(), Elements: 1 << 16, DTypes: []DType{FP32, FP16, BF16}}, 1)
+	limits := Limits{Options: affine{}.Options(), Elements: 1 << 16, DTypes: []DType{FP32, FP16, BF16}}
+	if testing.Short() {
+		limits.Elements = 1 << 12
+	}
+	suite := affine{}.Suite(limits, 1)
 	for name, scan := range rightScans {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range suite {
@@ -25,6 +29,7 @@ func TestRightGroupingsPassTheSuite(t *testing.T) {
 
 // The row that a constant tolerance, or a bound in log2 L alone, gets wrong in one direction or the other.
 func TestLongRowAtDecayNearOne(t *testing.T) {
+	skipLong(t)
 	const row = "affine_scan:near1:rows=1:length=4194304:h0:fp32:seed=1"
 	middle := func(tiles int) int { return tiles / 2 }
 	for _, s := range []struct {
@@ -98,6 +103,7 @@ func TestFaultsAreCaughtWhereMeant(t *testing.T) {
 
 // With a = 1 and -1 nothing is rounded, so equality holds where a bound over so many steps would let a value go.
 func TestImpulseSurvivesALongRowExactly(t *testing.T) {
+	skipLong(t)
 	c := caseNamed(t, "affine_scan:impulse:rows=1:length=4194304:reverse:fp32:seed=3")
 	if got := judged(t, c, serial); got.Wrong > 0 || got.Worst != 0 {
 		t.Errorf("serial: %+v", got)
@@ -133,6 +139,14 @@ func TestLongFoldFromTheRightIsOutside(t *testing.T) {
 	arrays["h"] = bytesOf(h)
 	if got, err := (affine{}).Check(p, arrays, testPoison, false); err != nil || got.Wrong != 1 {
 		t.Errorf("right to left: %+v, %v; want 1 wrong", got, err)
+	}
+}
+
+// skipLong leaves rows of millions out of -short runs: one row is one goroutine's, and holds nothing for a race
+// detector to see.
+func skipLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("rows of 2^22 are for runs without -short")
 	}
 }
 
