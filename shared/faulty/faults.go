@@ -65,7 +65,7 @@ var startFaults = []Fault{
 	{Name: "bad-json-log", Verdict: "pass", Text: "logs JSON whose fields have wrong types", start: func() {
 		warn(`{"@message":1,"@level":[],"@timestamp":{}}` + "\n")
 	}},
-	{Name: "flood-stdout", Verdict: "pass", Text: "writes to standard output without end", start: func() { go flood(1) }},
+	{Name: "flood-stdout", Verdict: "pass", Text: "writes to standard output without end", describe: func(*kernelv1.DescribeResponse) { go flood(1) }},
 	{Name: "flood-stderr", Verdict: "pass", Text: "writes to standard error without end", start: func() { go flood(2) }},
 	{Name: "flood-prints", Verdict: "pass", Text: "prints without end, by the language's own means", launch: func(*job) { go floodPrints() }},
 	{Name: "no-shutdown", Verdict: "pass", Text: "lives on after Shutdown", stopped: hang},

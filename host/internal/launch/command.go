@@ -1,13 +1,11 @@
 package launch
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"scanhost/shared/contract"
@@ -115,26 +113,4 @@ func (c Command) process() (*exec.Cmd, error) {
 		cmd.Dir = filepath.Dir(path)
 	}
 	return cmd, nil
-}
-
-// longestBase keeps a socket's path within the 108 bytes of sockaddr_un: go-plugin adds a directory and a
-// file of up to 51 bytes together.
-const longestBase = 50
-
-// temporaryDir makes the 0700 directory that holds everything a child may leave behind.
-func temporaryDir() (string, error) {
-	bases := []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"}
-	var failures []error
-	for _, base := range bases {
-		if len(base) > longestBase {
-			continue
-		}
-		dir, err := os.MkdirTemp(base, "sh")
-		if err == nil {
-			return dir, nil
-		}
-		failures = append(failures, err)
-	}
-	return "", fmt.Errorf("no directory for sockets: none of %s is writable and at most %d bytes long: %w",
-		strings.Join(bases, ", "), longestBase, errors.Join(failures...))
 }

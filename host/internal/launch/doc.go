@@ -37,6 +37,9 @@
 // group; such a process survives. So does a grandchild of a plugin when the host itself dies by SIGKILL,
 // unless it watches descriptor 3 or its parent.
 //
+// A host that is itself killed by SIGKILL leaves the directories of its children's sockets behind; the next
+// host that starts a child removes them.
+//
 // A child that SIGKILL does not end within ten seconds is in the kernel's hands; Kill and Stop then return
 // ErrUnkillable and leave its goroutines behind.
 package launch

@@ -57,7 +57,7 @@ func (p *Process) greet(line string) bool {
 	taken := waiting && p.greeted
 	p.mu.Unlock()
 	if taken {
-		clean, err := parseHandshake(line, p.dir)
+		clean, err := parseHandshake(line, p.dir.path)
 		p.greetings <- greeting{clean, err}
 	}
 	return taken

@@ -45,7 +45,13 @@ func TestChildrenDieWithTheHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	base, err := os.MkdirTemp("", "h") // short enough for sockets, which t.TempDir is not
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
 	host := exec.Command(executable, hostFlag)
+	host.Env = append(os.Environ(), "TMPDIR="+base)
 	host.Stderr = os.Stderr
 	output, err := host.StdoutPipe()
 	if err == nil {
@@ -66,6 +72,10 @@ func TestChildrenDieWithTheHost(t *testing.T) {
 	if len(children) != 3 {
 		t.Fatalf("the host has %d children; 3 are expected", len(children))
 	}
+	clearStale(base, 0)
+	if left := entries(base); left != 3 {
+		t.Errorf("%d directories; the 3 of a living host must not be cleared", left)
+	}
 	_ = host.Process.Kill()
 	_ = host.Wait()
 	died := time.Now()
@@ -77,6 +87,15 @@ func TestChildrenDieWithTheHost(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
+	clearStale(base, 0)
+	if left := entries(base); left != 0 {
+		t.Errorf("%d directories of a dead host are left", left)
+	}
+}
+
+func entries(dir string) int {
+	list, _ := os.ReadDir(dir)
+	return len(list)
 }
 
 // alive is false for a zombie that nobody reaps.

@@ -54,12 +54,14 @@ type lineWriter struct {
 	mu   sync.Mutex
 	part []byte
 	cut  int // bytes of this line beyond longestLine
+	seen int // bytes so far
 	rush int // bytes since the last pause
 }
 
-// A writer pauses after so many bytes: a plugin that floods its output then waits for the host, and does not
-// keep a core of it busy while others are measured.
+// After its first freeBytes a writer pauses every rushBytes: a plugin that floods its output then waits for
+// the host, and does not keep a core of it busy while others are measured.
 const (
+	freeBytes = 4 << 20
 	rushBytes = 64 << 10
 	rushPause = 20 * time.Millisecond
 )
@@ -67,7 +69,8 @@ const (
 func (w *lineWriter) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.rush += len(data); w.rush >= rushBytes {
+	w.seen += len(data)
+	if w.rush += len(data); w.rush >= rushBytes && w.seen > freeBytes {
 		w.rush = 0
 		time.Sleep(rushPause)
 	}

@@ -20,8 +20,8 @@ import (
 type Process struct {
 	command Command
 	limits  Limits
-	dir     string // sockets and caches; removed at the end
-	mark    string // environment entry that finds descendants
+	dir     directory // sockets and caches; removed at the end
+	mark    string    // environment entry that finds descendants
 	socket  *descriptorSocket
 	log     *outputLog
 	client  *goplugin.Client

@@ -58,13 +58,13 @@ func newProcess(c Command) (*Process, *os.File, error) {
 		p.log.limit = DefaultLogBytes
 	}
 	var err error
-	if p.dir, err = temporaryDir(); err != nil {
+	if p.dir, err = newDirectory(); err != nil {
 		return nil, nil, err
 	}
 	var child *os.File
 	p.socket, child, err = socketPair(p.limits.scaled(p.limits.Transfer))
 	if err != nil {
-		os.RemoveAll(p.dir)
+		p.dir.remove()
 		return nil, nil, err
 	}
 	return p, child, nil
@@ -80,10 +80,10 @@ func (p *Process) clientConfig(ctx context.Context, cmd *exec.Cmd) *goplugin.Cli
 		},
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			cmd.Env = append(p.command.environment(p.dir, p.mark), spec.Env...)
+			cmd.Env = append(p.command.environment(p.dir.path, p.mark), spec.Env...)
 			return &pluginRunner{p: p, ctx: ctx, cmd: cmd}, nil
 		},
-		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir},
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: p.dir.path},
 		SkipHostEnv:      true,
 		StartTimeout:     never, // the runner has the deadline
 		GRPCDialOptions:  p.dialOptions(),
@@ -207,7 +207,7 @@ func (p *Process) finish() {
 
 func (p *Process) discard() {
 	p.socket.close()
-	os.RemoveAll(p.dir)
+	p.dir.remove()
 	running.Delete(p)
 	close(p.done)
 }
