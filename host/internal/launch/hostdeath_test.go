@@ -40,17 +40,13 @@ func actAsHost() {
 	select {}
 }
 
-func TestChildrenDieWithTheHost(t *testing.T) {
+// startHost runs a host whose directories are in base, and returns it with its children's pids.
+func startHost(t *testing.T, base string) (host *exec.Cmd, children []int) {
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := os.MkdirTemp("", "h") // short enough for sockets, which t.TempDir is not
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(base)
-	host := exec.Command(executable, hostFlag)
+	host = exec.Command(executable, hostFlag)
 	host.Env = append(os.Environ(), "TMPDIR="+base)
 	host.Stderr = os.Stderr
 	output, err := host.StdoutPipe()
@@ -60,7 +56,6 @@ func TestChildrenDieWithTheHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var children []int
 	for lines := bufio.NewScanner(output); lines.Scan(); {
 		var pid int
 		fmt.Sscan(lines.Text(), &pid)
@@ -69,6 +64,16 @@ func TestChildrenDieWithTheHost(t *testing.T) {
 		}
 		children = append(children, pid)
 	}
+	return host, children
+}
+
+func TestChildrenDieWithTheHost(t *testing.T) {
+	base, err := os.MkdirTemp("", "h") // short enough for sockets, which t.TempDir is not
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(base)
+	host, children := startHost(t, base)
 	if len(children) != 3 {
 		t.Fatalf("the host has %d children; 3 are expected", len(children))
 	}

@@ -64,24 +64,18 @@ func TestChildIsConfined(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Kill("the test is over")
-	read := func(name string) string {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.Pid(), name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.ReplaceAll(string(text), "\x00", "\n")
-	}
+	environment := procFile(t, p, "environ")
 	for _, want := range []string{"CUDA_VISIBLE_DEVICES=GPU-1\n", "CUDA_DEVICE_ORDER=PCI_BUS_ID\n", "CUDA_MODULE_LOADING=EAGER\n", "PATH=", p.mark} {
-		if !strings.Contains(read("environ"), want) {
+		if !strings.Contains(environment, want) {
 			t.Errorf("environment lacks %q", want)
 		}
 	}
 	for _, never := range []string{"LD_PRELOAD", "CUDA_LAUNCH_BLOCKING"} {
-		if strings.Contains(read("environ"), never) {
+		if strings.Contains(environment, never) {
 			t.Errorf("environment has %s", never)
 		}
 	}
-	if !strings.Contains(read("status"), "NoNewPrivs:\t1") {
+	if !strings.Contains(procFile(t, p, "status"), "NoNewPrivs:\t1") {
 		t.Error("no_new_privs is not set")
 	}
 	for resource, most := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: maxFiles, unix.RLIMIT_FSIZE: maxFileBytes} {
@@ -96,6 +90,14 @@ func TestChildIsConfined(t *testing.T) {
 	if input, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", p.Pid())); err != nil || input != os.DevNull {
 		t.Errorf("standard input is %s (%v)", input, err)
 	}
+}
+
+func procFile(t *testing.T, p *Process, name string) string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", p.Pid(), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(string(text), "\x00", "\n")
 }
 
 // no_new_privs cannot be taken back, so the threads that have it must end with their children. One may stay:
