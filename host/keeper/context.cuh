@@ -9,7 +9,7 @@
 
 namespace keeper {
 
-constexpr uint64_t chunk_bytes = 8 << 20;   // of one staging buffer
+constexpr uint64_t chunk_bytes = 8 << 20;  // of one staging buffer
 constexpr uint64_t canary_bytes = 1 << 20;
 
 // What a kernel reports, in device memory.
@@ -20,19 +20,19 @@ struct Found {
 
 struct Context {
   cudaStream_t stream;
-  uint8_t *staging[2]; // pinned; two, so that a file copy and a device copy overlap
+  uint8_t* staging[2];  // pinned; two, so that a file copy and a device copy overlap
   cudaEvent_t staged[2];
-  Found *found;
-  uint32_t *canary;
-  int blocks; // enough to fill the GPU
+  Found* found;
+  uint32_t* canary;
+  int blocks;  // enough to fill the GPU
 };
 
-inline Context &context() {
+inline Context& context() {
   static Context only;
   return only;
 }
 
-__attribute__((format(printf, 2, 3))) inline int fail(char text[KEEPER_TEXT], const char *format, ...) {
+__attribute__((format(printf, 2, 3))) inline int fail(char text[KEEPER_TEXT], const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, KEEPER_TEXT, format, arguments);
@@ -40,13 +40,13 @@ __attribute__((format(printf, 2, 3))) inline int fail(char text[KEEPER_TEXT], co
   return KEEPER_ERROR;
 }
 
-inline int check(cudaError_t error, const char *during, char text[KEEPER_TEXT]) {
+inline int check(cudaError_t error, const char* during, char text[KEEPER_TEXT]) {
   if (error == cudaSuccess) return KEEPER_OK;
   fail(text, "%s: %s (%s)", during, cudaGetErrorName(error), cudaGetErrorString(error));
   return error == cudaErrorMemoryAllocation ? KEEPER_OUT_OF_MEMORY : KEEPER_ERROR;
 }
 
-inline int check(CUresult result, const char *during, char text[KEEPER_TEXT]) {
+inline int check(CUresult result, const char* during, char text[KEEPER_TEXT]) {
   if (result == CUDA_SUCCESS) return KEEPER_OK;
   fail(text, "%s: %s (%s)", during, scanhost::name_of(result), scanhost::meaning_of(result));
   return result == CUDA_ERROR_OUT_OF_MEMORY ? KEEPER_OUT_OF_MEMORY : KEEPER_ERROR;
@@ -55,11 +55,11 @@ inline int check(CUresult result, const char *during, char text[KEEPER_TEXT]) {
 // Go moves its calls from thread to thread, and the current device is a thread's.
 inline int enter(char text[KEEPER_TEXT]) { return check(cudaSetDevice(0), "cudaSetDevice", text); }
 
-} // namespace keeper
+}  // namespace keeper
 
 // Returns from the calling function unless the call succeeded; its failure is worded with the call's text.
-#define KEEPER_TRY(call)                                                                                               \
-  do {                                                                                                                 \
-    int status_ = keeper::check((call), #call, text);                                                                  \
-    if (status_ != KEEPER_OK) return status_;                                                                          \
+#define KEEPER_TRY(call)                              \
+  do {                                                \
+    int status_ = keeper::check((call), #call, text); \
+    if (status_ != KEEPER_OK) return status_;         \
   } while (0)

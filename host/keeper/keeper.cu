@@ -25,15 +25,15 @@ static CUmemAllocationProp exported_memory() {
 
 static uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-static uint8_t *device_pointer(uint64_t address) { return reinterpret_cast<uint8_t *>(address); }
+static uint8_t* device_pointer(uint64_t address) { return reinterpret_cast<uint8_t*>(address); }
 
 int keeper_start(char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  KEEPER_TRY(cudaFree(nullptr)); // creates the context, which cudaSetDevice alone did not before CUDA 12
+  KEEPER_TRY(cudaFree(nullptr));  // creates the context, which cudaSetDevice alone did not before CUDA 12
   if (scanhost::driver().missing)
     return keeper::fail(text, "the NVIDIA driver lacks %s; it must be of CUDA 12.0 or newer",
                         scanhost::driver().missing);
-  auto &c = context();
+  auto& c = context();
   int multiprocessors = 0;
   KEEPER_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   c.blocks = 8 * multiprocessors;
@@ -49,7 +49,7 @@ int keeper_start(char text[KEEPER_TEXT]) {
 
 // Tries an export instead of asking whether the driver has it: some sandboxes have the attribute and refuse the call.
 static bool can_export() {
-  const auto &d = scanhost::driver();
+  const auto& d = scanhost::driver();
   const CUmemAllocationProp memory = exported_memory();
   size_t granularity = 0;
   CUmemGenericAllocationHandle handle;
@@ -62,7 +62,7 @@ static bool can_export() {
   return result == CUDA_SUCCESS;
 }
 
-int keeper_read_info(keeper_info *info, char text[KEEPER_TEXT]) {
+int keeper_read_info(keeper_info* info, char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
   cudaDeviceProp p;
   KEEPER_TRY(cudaGetDeviceProperties(&p, 0));
@@ -78,7 +78,7 @@ int keeper_read_info(keeper_info *info, char text[KEEPER_TEXT]) {
   KEEPER_TRY(cudaMemGetInfo(&available, &total));
   info->memory_bytes = total;
   info->memory_free_bytes = available;
-  int clock_khz = 0, bus_bits = 0; // as attributes: CUDA 13 took the clock out of cudaDeviceProp
+  int clock_khz = 0, bus_bits = 0;  // as attributes: CUDA 13 took the clock out of cudaDeviceProp
   KEEPER_TRY(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrMemoryClockRate, 0));
   KEEPER_TRY(cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, 0));
   info->peak_bytes_per_second = 2.0 * clock_khz * 1000.0 * (bus_bits / 8.0);
@@ -86,18 +86,19 @@ int keeper_read_info(keeper_info *info, char text[KEEPER_TEXT]) {
   return KEEPER_OK;
 }
 
-static int fill(const keeper_buffer *b, char text[KEEPER_TEXT]) {
-  auto &c = context();
-  keeper::fill<<<c.blocks, block_threads, 0, c.stream>>>(reinterpret_cast<uint4 *>(b->address), b->map_bytes, b->pattern);
+static int fill(const keeper_buffer* b, char text[KEEPER_TEXT]) {
+  auto& c = context();
+  keeper::fill<<<c.blocks, block_threads, 0, c.stream>>>(reinterpret_cast<uint4*>(b->address), b->map_bytes,
+                                                         b->pattern);
   KEEPER_TRY(cudaGetLastError());
   KEEPER_TRY(cudaStreamSynchronize(c.stream));
   return KEEPER_OK;
 }
 
-int keeper_allocate(uint64_t bytes, uint64_t guard, uint32_t pattern, keeper_buffer *b, int *fd,
+int keeper_allocate(uint64_t bytes, uint64_t guard, uint32_t pattern, keeper_buffer* b, int* fd,
                     char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  const auto &d = scanhost::driver();
+  const auto& d = scanhost::driver();
   const CUmemAllocationProp memory = exported_memory();
   size_t granularity = 0;
   KEEPER_TRY(d.granularity(&granularity, &memory, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
@@ -107,7 +108,7 @@ int keeper_allocate(uint64_t bytes, uint64_t guard, uint32_t pattern, keeper_buf
   b->pattern = pattern;
   CUmemGenericAllocationHandle handle;
   KEEPER_TRY(d.create(&handle, b->map_bytes, &memory, 0));
-  const char *at = "cuMemExportToShareableHandle";
+  const char* at = "cuMemExportToShareableHandle";
   CUdeviceptr address = 0;
   *fd = -1;
   CUresult result = d.export_handle(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
@@ -124,21 +125,24 @@ int keeper_allocate(uint64_t bytes, uint64_t guard, uint32_t pattern, keeper_buf
   return status;
 }
 
-int keeper_free(const keeper_buffer *b, char text[KEEPER_TEXT]) {
+int keeper_free(const keeper_buffer* b, char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  const char *at = "";
+  const char* at = "";
   return keeper::check(scanhost::unmap_allocation(b->address, b->map_bytes, &at), at, text);
 }
 
 // Moves exactly bytes between memory and a file; move is pread or pwrite.
-template <class Move> static int move_all(Move move, uint8_t *memory, uint64_t bytes, int fd, uint64_t at, char text[KEEPER_TEXT]) {
+template <class Move>
+static int move_all(Move move, uint8_t* memory, uint64_t bytes, int fd, uint64_t at, char text[KEEPER_TEXT]) {
   while (bytes > 0) {
     const ssize_t n = move(fd, memory, bytes, static_cast<off_t>(at));
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return keeper::fail(text, "%llu bytes at %llu of the memfd: %s", static_cast<unsigned long long>(bytes),
-                                   static_cast<unsigned long long>(at), strerror(errno));
-    if (n == 0) return keeper::fail(text, "the memfd ends at %llu, %llu bytes short", static_cast<unsigned long long>(at),
-                                    static_cast<unsigned long long>(bytes));
+    if (n < 0)
+      return keeper::fail(text, "%llu bytes at %llu of the memfd: %s", static_cast<unsigned long long>(bytes),
+                          static_cast<unsigned long long>(at), strerror(errno));
+    if (n == 0)
+      return keeper::fail(text, "the memfd ends at %llu, %llu bytes short", static_cast<unsigned long long>(at),
+                          static_cast<unsigned long long>(bytes));
     memory += n;
     at += n;
     bytes -= n;
@@ -148,11 +152,11 @@ template <class Move> static int move_all(Move move, uint8_t *memory, uint64_t b
 
 // Goes through pinned chunks with pread. Registering the memfd's pages instead would copy faster, but costs a
 // fixed time for every call and is refused for sealed files on some drivers.
-int keeper_write(const keeper_buffer *b, uint64_t offset, uint64_t bytes, int fd, uint64_t fd_offset,
+int keeper_write(const keeper_buffer* b, uint64_t offset, uint64_t bytes, int fd, uint64_t fd_offset,
                  char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  auto &c = context();
-  uint8_t *to = device_pointer(b->address + b->offset + offset);
+  auto& c = context();
+  uint8_t* to = device_pointer(b->address + b->offset + offset);
   for (uint64_t done = 0, i = 0; done < bytes; i ^= 1) {
     const uint64_t n = bytes - done < chunk_bytes ? bytes - done : chunk_bytes;
     KEEPER_TRY(cudaEventSynchronize(c.staged[i]));
@@ -165,17 +169,18 @@ int keeper_write(const keeper_buffer *b, uint64_t offset, uint64_t bytes, int fd
   return KEEPER_OK;
 }
 
-int keeper_read(const keeper_buffer *b, uint64_t offset, uint64_t bytes, int fd, uint64_t fd_offset,
+int keeper_read(const keeper_buffer* b, uint64_t offset, uint64_t bytes, int fd, uint64_t fd_offset,
                 char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  auto &c = context();
-  const uint8_t *from = device_pointer(b->address + b->offset + offset);
+  auto& c = context();
+  const uint8_t* from = device_pointer(b->address + b->offset + offset);
   const uint64_t chunks = (bytes + chunk_bytes - 1) / chunk_bytes;
   auto length = [&](uint64_t chunk) { return chunk + 1 < chunks ? chunk_bytes : bytes - chunk * chunk_bytes; };
   // One chunk ahead: while chunk k goes to the file, chunk k + 1 comes from the device.
   for (uint64_t k = 0; k <= chunks; k++) {
     if (k < chunks) {
-      KEEPER_TRY(cudaMemcpyAsync(c.staging[k % 2], from + k * chunk_bytes, length(k), cudaMemcpyDeviceToHost, c.stream));
+      KEEPER_TRY(
+          cudaMemcpyAsync(c.staging[k % 2], from + k * chunk_bytes, length(k), cudaMemcpyDeviceToHost, c.stream));
       KEEPER_TRY(cudaEventRecord(c.staged[k % 2], c.stream));
     }
     if (k == 0) continue;
@@ -186,28 +191,28 @@ int keeper_read(const keeper_buffer *b, uint64_t offset, uint64_t bytes, int fd,
   return KEEPER_OK;
 }
 
-int keeper_poison(keeper_buffer *b, uint32_t pattern, char text[KEEPER_TEXT]) {
+int keeper_poison(keeper_buffer* b, uint32_t pattern, char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
   b->pattern = pattern;
   return fill(b, text);
 }
 
-static int collect(Found *found, char text[KEEPER_TEXT]) {
-  auto &c = context();
+static int collect(Found* found, char text[KEEPER_TEXT]) {
+  auto& c = context();
   KEEPER_TRY(cudaGetLastError());
   KEEPER_TRY(cudaMemcpyAsync(found, c.found, sizeof *found, cudaMemcpyDeviceToHost, c.stream));
   KEEPER_TRY(cudaStreamSynchronize(c.stream));
   return KEEPER_OK;
 }
 
-int keeper_inspect(const keeper_buffer *b, keeper_inspection *result, char text[KEEPER_TEXT]) {
+int keeper_inspect(const keeper_buffer* b, keeper_inspection* result, char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  auto &c = context();
+  auto& c = context();
   Found found = {LLONG_MAX, 0};
   KEEPER_TRY(cudaMemcpyAsync(c.found, &found, sizeof found, cudaMemcpyHostToDevice, c.stream));
-  const uint8_t *mapping = device_pointer(b->address);
+  const uint8_t* mapping = device_pointer(b->address);
   keeper::check_guards<<<c.blocks, block_threads, 0, c.stream>>>(mapping, b->offset, b->offset + b->bytes, b->map_bytes,
-                                                                b->pattern, &c.found->first_bad);
+                                                                 b->pattern, &c.found->first_bad);
   keeper::hash<<<c.blocks, block_threads, 0, c.stream>>>(mapping + b->offset, b->bytes, &c.found->hash);
   if (int status = collect(&found, text)) return status;
   result->guards_intact = found.first_bad == LLONG_MAX;
@@ -218,7 +223,7 @@ int keeper_inspect(const keeper_buffer *b, keeper_inspection *result, char text[
 
 int keeper_canary(char text[KEEPER_TEXT]) {
   if (int status = keeper::enter(text)) return status;
-  auto &c = context();
+  auto& c = context();
   constexpr uint32_t words = keeper::canary_bytes / 4;
   uint64_t expected = 0;
   for (uint32_t i = 0; i < words; i++) expected += keeper::share(i, keeper::canary_word(i));
@@ -226,8 +231,8 @@ int keeper_canary(char text[KEEPER_TEXT]) {
   KEEPER_TRY(cudaMemsetAsync(c.canary, 0, keeper::canary_bytes, c.stream));
   KEEPER_TRY(cudaMemsetAsync(c.found, 0, sizeof found, c.stream));
   keeper::fill_canary<<<c.blocks, block_threads, 0, c.stream>>>(c.canary, words);
-  keeper::hash<<<c.blocks, block_threads, 0, c.stream>>>(reinterpret_cast<uint8_t *>(c.canary), keeper::canary_bytes,
-                                                        &c.found->hash);
+  keeper::hash<<<c.blocks, block_threads, 0, c.stream>>>(reinterpret_cast<uint8_t*>(c.canary), keeper::canary_bytes,
+                                                         &c.found->hash);
   if (int status = collect(&found, text)) return status;
   if (found.hash == expected) return KEEPER_OK;
   return keeper::fail(text, "a kernel that fills and hashes %u words gave %016llx; %016llx is right", words, found.hash,

@@ -21,7 +21,7 @@ __host__ __device__ inline uint64_t share(uint64_t index, uint32_t word) {
 }
 
 // Fills bytes, a multiple of 16, at an address that is one too.
-__global__ void fill(uint4 *to, uint64_t bytes, uint32_t pattern) {
+__global__ void fill(uint4* to, uint64_t bytes, uint32_t pattern) {
   const uint4 value = make_uint4(pattern, pattern, pattern, pattern);
   for (uint64_t i = first_index(); i < bytes / 16; i += stride()) to[i] = value;
 }
@@ -29,14 +29,14 @@ __global__ void fill(uint4 *to, uint64_t bytes, uint32_t pattern) {
 // Word i becomes canary_word(i).
 __host__ __device__ inline uint32_t canary_word(uint32_t i) { return i * 2654435761u; }
 
-__global__ void fill_canary(uint32_t *to, uint32_t words) {
+__global__ void fill_canary(uint32_t* to, uint32_t words) {
   for (uint64_t i = first_index(); i < words; i += stride()) to[i] = canary_word(static_cast<uint32_t>(i));
 }
 
 // Lowers *first_bad to the offset of the first byte outside [begin, end) that is not the pattern's. Byte by
 // byte, because the upper band begins wherever the array ends.
-__global__ void check_guards(const uint8_t *mapping, uint64_t begin, uint64_t end, uint64_t map_bytes,
-                             uint32_t pattern, long long *first_bad) {
+__global__ void check_guards(const uint8_t* mapping, uint64_t begin, uint64_t end, uint64_t map_bytes, uint32_t pattern,
+                             long long* first_bad) {
   const uint64_t array = end - begin;
   for (uint64_t i = first_index(); i < map_bytes - array; i += stride()) {
     const uint64_t at = i < begin ? i : i + array;
@@ -47,8 +47,8 @@ __global__ void check_guards(const uint8_t *mapping, uint64_t begin, uint64_t en
 
 // Adds the array's hash to *sum. The array begins at a multiple of 16; a last part of a word counts as one
 // with zeros above.
-__global__ void hash(const uint8_t *array, uint64_t bytes, unsigned long long *sum) {
-  const uint4 *quads = reinterpret_cast<const uint4 *>(array);
+__global__ void hash(const uint8_t* array, uint64_t bytes, unsigned long long* sum) {
+  const uint4* quads = reinterpret_cast<const uint4*>(array);
   uint64_t mine = 0;
   for (uint64_t i = first_index(); i < bytes / 16; i += stride()) {
     const uint4 q = quads[i];
@@ -65,4 +65,4 @@ __global__ void hash(const uint8_t *array, uint64_t bytes, unsigned long long *s
   if (threadIdx.x % 32 == 0) atomicAdd(sum, static_cast<unsigned long long>(mine));
 }
 
-} // namespace keeper
+}  // namespace keeper

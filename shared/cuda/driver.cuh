@@ -22,13 +22,13 @@ struct Driver {
   decltype(&cuMemMap) map;
   decltype(&cuMemUnmap) unmap;
   decltype(&cuMemSetAccess) set_access;
-  const char *missing; // the first call this driver lacks; nullptr when it has them all
+  const char* missing;  // the first call this driver lacks; nullptr when it has them all
 };
 
 namespace detail {
 
-inline void *entry_point(const char *symbol) {
-  void *found = nullptr;
+inline void* entry_point(const char* symbol) {
+  void* found = nullptr;
   cudaDriverEntryPointQueryResult result;
   // CUDA 13 dropped the call that 12.0 to 12.4 have alone. 12.0 is the interface cuda.h declares here: none
   // of the calls changed since.
@@ -40,7 +40,8 @@ inline void *entry_point(const char *symbol) {
   return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? found : nullptr;
 }
 
-template <class Call> void find(Driver &d, Call &call, const char *symbol) {
+template <class Call>
+void find(Driver& d, Call& call, const char* symbol) {
   call = reinterpret_cast<Call>(entry_point(symbol));
   if (!call && !d.missing) d.missing = symbol;
 }
@@ -63,23 +64,23 @@ inline Driver find_driver() {
   return d;
 }
 
-} // namespace detail
+}  // namespace detail
 
 // Call it once the runtime is initialised; without a driver every entry is nullptr and missing says so.
-inline const Driver &driver() {
+inline const Driver& driver() {
   static const Driver found = detail::find_driver();
   return found;
 }
 
 // Never nullptr, whatever the driver answers.
-inline const char *name_of(CUresult result) {
-  const char *name = nullptr;
+inline const char* name_of(CUresult result) {
+  const char* name = nullptr;
   if (driver().error_name) driver().error_name(result, &name);
   return name ? name : "unknown CUDA driver error";
 }
 
-inline const char *meaning_of(CUresult result) {
-  const char *text = nullptr;
+inline const char* meaning_of(CUresult result) {
+  const char* text = nullptr;
   if (driver().error_string) driver().error_string(result, &text);
   return text ? text : "no description";
 }
@@ -87,8 +88,8 @@ inline const char *meaning_of(CUresult result) {
 // Maps the allocation at an address of its own; the physical memory then lives as long as the mapping, also
 // when the handle is released. On failure nothing is left mapped and *at says at which call.
 inline CUresult map_allocation(CUmemGenericAllocationHandle handle, size_t bytes, CUmemAccess_flags access,
-                               CUdeviceptr *address, const char **at) {
-  const Driver &d = driver();
+                               CUdeviceptr* address, const char** at) {
+  const Driver& d = driver();
   *at = "cuMemAddressReserve";
   CUresult result = d.reserve(address, bytes, 0, 0, 0);
   if (result != CUDA_SUCCESS) return result;
@@ -107,7 +108,7 @@ inline CUresult map_allocation(CUmemGenericAllocationHandle handle, size_t bytes
   return result;
 }
 
-inline CUresult unmap_allocation(CUdeviceptr address, size_t bytes, const char **at) {
+inline CUresult unmap_allocation(CUdeviceptr address, size_t bytes, const char** at) {
   *at = "cuMemUnmap";
   CUresult result = driver().unmap(address, bytes);
   if (result != CUDA_SUCCESS) return result;
@@ -115,4 +116,4 @@ inline CUresult unmap_allocation(CUdeviceptr address, size_t bytes, const char *
   return driver().unreserve(address, bytes);
 }
 
-} // namespace scanhost
+}  // namespace scanhost

@@ -18,7 +18,7 @@ constexpr uint32_t copy_kind = SCANHOST_CUDA;
 
 namespace detail {
 
-__attribute__((format(printf, 2, 3))) inline void say(char text[SCANHOST_TEXT], const char *format, ...) {
+__attribute__((format(printf, 2, 3))) inline void say(char text[SCANHOST_TEXT], const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(text, SCANHOST_TEXT, format, arguments);
@@ -30,30 +30,30 @@ struct Session {
   cudaStream_t stream;
   cudaEvent_t begin, end;
   bool ready;
-  char dead[SCANHOST_TEXT]; // the error that ended the context; empty while it lives
+  char dead[SCANHOST_TEXT];  // the error that ended the context; empty while it lives
 };
 
-inline Session &session() {
+inline Session& session() {
   static Session only;
   return only;
 }
 
 // What the error's own text leaves out.
-inline const char *hint(cudaError_t error) {
+inline const char* hint(cudaError_t error) {
   switch (error) {
-  case cudaErrorIllegalAddress:
-    return "; a kernel reached outside its arrays and workspace, or wrote to an input, which is mapped read-only";
-  case cudaErrorMisalignedAddress:
-    return "; a vector access needs an address that is a multiple of its size";
-  case cudaErrorLaunchOutOfResources:
-    return "; the block needs more registers or shared memory than the GPU has";
-  default:
-    return "";
+    case cudaErrorIllegalAddress:
+      return "; a kernel reached outside its arrays and workspace, or wrote to an input, which is mapped read-only";
+    case cudaErrorMisalignedAddress:
+      return "; a vector access needs an address that is a multiple of its size";
+    case cudaErrorLaunchOutOfResources:
+      return "; the block needs more registers or shared memory than the GPU has";
+    default:
+      return "";
   }
 }
 
 // A program without code for this GPU fails only here, so the message names both sides.
-inline int no_code(const char *during, char text[SCANHOST_TEXT]) {
+inline int no_code(const char* during, char text[SCANHOST_TEXT]) {
   constexpr int built[] = {__CUDA_ARCH_LIST__};
   int major = 0, minor = 0;
   cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0);
@@ -68,25 +68,25 @@ inline int no_code(const char *during, char text[SCANHOST_TEXT]) {
 
 // Words an error of the runtime. One that comes back from the next call as well has ended the context; it is
 // kept, because every later call fails with the same code and no longer says what caused it.
-inline int failed(cudaError_t error, const char *during, char text[SCANHOST_TEXT]) {
+inline int failed(cudaError_t error, const char* during, char text[SCANHOST_TEXT]) {
   if (error == cudaErrorNoKernelImageForDevice) return no_code(during, text);
   say(text, "%s: %s (%s)%s", during, cudaGetErrorName(error), cudaGetErrorString(error), hint(error));
   cudaGetLastError();
   if (cudaDeviceSynchronize() != cudaSuccess) memcpy(session().dead, text, SCANHOST_TEXT);
   switch (error) {
-  case cudaErrorMemoryAllocation:
-    return SCANHOST_OUT_OF_MEMORY;
-  case cudaErrorInvalidConfiguration:
-  case cudaErrorInvalidValue:
-  case cudaErrorLaunchOutOfResources:
-  case cudaErrorCooperativeLaunchTooLarge:
-    return SCANHOST_REFUSED;
-  default:
-    return SCANHOST_DEVICE_ERROR;
+    case cudaErrorMemoryAllocation:
+      return SCANHOST_OUT_OF_MEMORY;
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidValue:
+    case cudaErrorLaunchOutOfResources:
+    case cudaErrorCooperativeLaunchTooLarge:
+      return SCANHOST_REFUSED;
+    default:
+      return SCANHOST_DEVICE_ERROR;
   }
 }
 
-inline int failed(CUresult result, const char *during, char text[SCANHOST_TEXT]) {
+inline int failed(CUresult result, const char* during, char text[SCANHOST_TEXT]) {
   say(text, "%s: %s (%s)", during, name_of(result), meaning_of(result));
   return result == CUDA_ERROR_OUT_OF_MEMORY ? SCANHOST_OUT_OF_MEMORY : SCANHOST_DEVICE_ERROR;
 }
@@ -94,7 +94,7 @@ inline int failed(CUresult result, const char *during, char text[SCANHOST_TEXT])
 // Makes the context current on this thread, which Go may have changed since the last call, and creates what
 // a batch needs the first time.
 inline int enter(char text[SCANHOST_TEXT]) {
-  Session &s = session();
+  Session& s = session();
   if (s.dead[0]) {
     say(text, "the CUDA context of this process ended earlier: %.1900s", s.dead);
     return SCANHOST_DEVICE_ERROR;
@@ -118,7 +118,7 @@ inline int enter(char text[SCANHOST_TEXT]) {
 
 // Faults show after the launch that caused them, so the message gives the range that is left. A mark after
 // each launch would narrow it, and would also slow the batches that are timed.
-inline int blame(cudaError_t error, uint32_t last, scanhost_report *report) {
+inline int blame(cudaError_t error, uint32_t last, scanhost_report* report) {
   char during[64];
   if (last == 0)
     snprintf(during, sizeof during, "launch 0");
@@ -127,19 +127,19 @@ inline int blame(cudaError_t error, uint32_t last, scanhost_report *report) {
   return failed(error, during, report->text);
 }
 
-} // namespace detail
+}  // namespace detail
 
 // Runs `launches` launches and waits for them. enqueue_one(problem, set, workspace, stream) puts one on the
 // stream without waiting.
 template <class Enqueue>
-int run_batch(const scanhost_problem *problem, const scanhost_set *sets, uint32_t n_sets, uint32_t first,
-              uint32_t launches, void *workspace, uint64_t, const scanhost_simt *, scanhost_report *report,
+int run_batch(const scanhost_problem* problem, const scanhost_set* sets, uint32_t n_sets, uint32_t first,
+              uint32_t launches, void* workspace, uint64_t, const scanhost_simt*, scanhost_report* report,
               Enqueue enqueue_one) {
   memset(report, 0, sizeof *report);
   int status = detail::enter(report->text);
   if (status != SCANHOST_OK) return status;
-  detail::Session &s = detail::session();
-  cudaGetLastError(); // an old error is not this batch's
+  detail::Session& s = detail::session();
+  cudaGetLastError();  // an old error is not this batch's
   cudaError_t error = cudaEventRecord(s.begin, s.stream);
   for (uint32_t i = 0; i < launches && error == cudaSuccess; i++) {
     enqueue_one(*problem, sets[(uint64_t{first} + i) % n_sets], workspace, s.stream);
@@ -168,33 +168,33 @@ int run_batch(const scanhost_problem *problem, const scanhost_set *sets, uint32_
 }
 
 // Maps memory of the keeper's. The caller keeps fd; the mapping outlives it.
-inline int map(int fd, uint64_t bytes, int writable, void **pointer, char text[SCANHOST_TEXT]) {
+inline int map(int fd, uint64_t bytes, int writable, void** pointer, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
   CUmemGenericAllocationHandle handle;
-  CUresult result = driver().import_handle(&handle, reinterpret_cast<void *>(static_cast<intptr_t>(fd)),
+  CUresult result = driver().import_handle(&handle, reinterpret_cast<void*>(static_cast<intptr_t>(fd)),
                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
   if (result != CUDA_SUCCESS) return detail::failed(result, "cuMemImportFromShareableHandle", text);
   CUdeviceptr address = 0;
-  const char *at = "";
-  result = map_allocation(handle, bytes,
-                          writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ, &address, &at);
+  const char* at = "";
+  result = map_allocation(handle, bytes, writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ,
+                          &address, &at);
   driver().release(handle);
   if (result != CUDA_SUCCESS) return detail::failed(result, at, text);
-  *pointer = reinterpret_cast<void *>(address);
+  *pointer = reinterpret_cast<void*>(address);
   return SCANHOST_OK;
 }
 
-inline int unmap(void *pointer, uint64_t bytes, char text[SCANHOST_TEXT]) {
+inline int unmap(void* pointer, uint64_t bytes, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
-  const char *at = "";
+  const char* at = "";
   CUresult result = unmap_allocation(reinterpret_cast<CUdeviceptr>(pointer), bytes, &at);
   return result == CUDA_SUCCESS ? SCANHOST_OK : detail::failed(result, at, text);
 }
 
 // Zeroed device memory of this process, for workspace.
-inline int allocate(uint64_t bytes, void **pointer, char text[SCANHOST_TEXT]) {
+inline int allocate(uint64_t bytes, void** pointer, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
   char during[64];
@@ -207,11 +207,11 @@ inline int allocate(uint64_t bytes, void **pointer, char text[SCANHOST_TEXT]) {
   return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "zeroing the workspace", text);
 }
 
-inline int release(void *pointer, char text[SCANHOST_TEXT]) {
+inline int release(void* pointer, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
   cudaError_t error = cudaFree(pointer);
   return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaFree", text);
 }
 
-} // namespace scanhost
+}  // namespace scanhost
