@@ -12,7 +12,8 @@ func TestSuite(t *testing.T) { underTest.Suite(t) }
 
 func TestWorkspaceIsKept(t *testing.T) { underTest.Lookback(t) }
 
-func TestTraffic(t *testing.T) { underTest.Traffic(t, 1, 8192, 2, 1) }
+// Each tile's warp reads 32 records whether it needs them or not: more than the thread of level 3, at once.
+func TestTraffic(t *testing.T) { underTest.Traffic(t, 1, 8192, 2, 1, 0.35) }
 
 // The file is that of level 3: a warp that looks back applies the same maps in the same order as a thread.
 func TestBitsAreThoseOfLookback(t *testing.T) { underTest.Golden(t, "../lookback/testdata/golden.txt") }

@@ -62,7 +62,9 @@ __global__ void __launch_bounds__(MAX_THREADS) scan_spine(AffineRows rows, Spine
 
 __global__ void __launch_bounds__(MAX_THREADS) apply_prefixes(AffineRows rows, Spine spine) {
   const uint32_t row = blockIdx.x / spine.tiles_per_row, tile = blockIdx.x % spine.tiles_per_row;
-  const float entering = spine.entering[blockIdx.x];
+  __shared__ float entering;
+  if (threadIdx.x == 0) entering = spine.entering[blockIdx.x];
+  __syncthreads();
   for (int i = 0; i < 2; i++) {
     const int64_t t = int64_t(tile) * TILE + i * blockDim.x + threadIdx.x;
     if (t >= rows.length) return;

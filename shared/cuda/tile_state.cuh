@@ -17,11 +17,11 @@
 #include "affine.cuh"
 
 struct LookbackHeader {
-  uint32_t ticket;  // next to be given out; wraps
-  uint32_t base;    // value of ticket when the launch began
-  uint32_t epoch;   // of the launch, EPOCHS of them
-  uint32_t used;    // records [0, used) may hold statuses of earlier epochs
-  uint32_t unused[60];
+  uint32_t base;   // value of ticket when the launch began
+  uint32_t epoch;  // of the launch, EPOCHS of them
+  uint32_t used;   // records [0, used) may hold statuses of earlier epochs
+  uint32_t unused[29];
+  alignas(128) uint32_t ticket;  // next to be given out; wraps. Alone in its cache line: all blocks write it
 };
 static_assert(sizeof(LookbackHeader) == 256, "the ticket must not share a cache line with records");
 
@@ -64,10 +64,10 @@ struct FencedTiles {
   }
 
   __device__ TileView read(uint32_t tile) const {
-    count_lookback_step();
     const uint32_t status = load_relaxed(&records[tile].status);
     TileView view = {TILE_EMPTY, identity(), 0.0f};
     if (status >> 2 != epoch || (status & 3) == TILE_EMPTY) return view;
+    count_lookback_step();
     __threadfence();
     view.flag = TileFlag(status & 3);
     if (view.flag == TILE_PREFIX)
@@ -93,9 +93,9 @@ struct PackedTiles {
   }
 
   __device__ TileView read(uint32_t tile) const {
-    count_lookback_step();
     const uint4 word = load_relaxed(reinterpret_cast<const uint4*>(records + tile));
     const TileFlag flag = word.x >> 2 == epoch ? TileFlag(word.x & 3) : TILE_EMPTY;
+    if (flag != TILE_EMPTY) count_lookback_step();
     return {flag, {number(word.y), number(word.z)}, number(word.w)};
   }
 

@@ -10,10 +10,10 @@ import (
 
 // The workspace of tile_state.cuh in 32-bit words: a header of 64, then 4 for each tile.
 const (
-	ticketWord  = 0
-	baseWord    = 1
-	epochWord   = 2
-	usedWord    = 3
+	baseWord    = 0
+	epochWord   = 1
+	usedWord    = 2
+	ticketWord  = 32
 	headerWords = 64
 	recordWords = 4
 
@@ -55,7 +55,7 @@ func (k Kernel) schedules(t *testing.T, test func(*testing.T, used)) {
 		return
 	}
 	k.Copy = registry.SimtCheck
-	for seed := range uint64(12) {
+	for seed := range uint64(4) {
 		if t.Failed() {
 			return
 		}
@@ -120,7 +120,11 @@ func epochWrapsSmall(t *testing.T, u used) {
 }
 
 func tileCountChanges(t *testing.T, u used) {
-	for _, tiles := range []int64{2, 40, 3, 5} {
+	counts := []int64{2, 9, 3}
+	if u.simt.Mode == fast {
+		counts = []int64{2, 40, 3, 5}
+	}
+	for _, tiles := range counts {
 		kept, fresh := u.run(t, tiles), u.Run(t, u.chain(t, tiles), nil, u.simt)
 		if kept.Hash() != fresh.Hash() {
 			t.Errorf("%d tiles: a used workspace gives other bits than a fresh one", tiles)
