@@ -308,7 +308,7 @@ func (t *trial) compare() (op.Comparison, *failure) {
 		}
 		fingerprint.Write(t.data[info.Role])
 	}
-	c, err := t.op.Check(t.c.Problem, t.data, buffers.Poison, t.c.Regime == "exact")
+	c, err := t.op.Check(t.c.Problem, t.data, buffers.Poison, t.c.Exact())
 	if err != nil {
 		return c, t.hostTrouble("comparing", err)
 	}

@@ -248,8 +248,8 @@ func (r *kernelRun) add(c CaseResult) {
 	case c.Verdict != NotRun:
 		r.result.Run++
 	}
-	if c.Comparison != nil && !(c.Comparison.Worst <= r.result.Worst) {
-		r.result.Worst = c.Comparison.Worst
+	if c.Comparison != nil && !(op.Real(c.Comparison.Worst) <= r.result.Worst) {
+		r.result.Worst = op.Real(c.Comparison.Worst)
 	}
 	last := &r.result.Cases[len(r.result.Cases)-1]
 	r.engine.report(Event{Plugin: r.result.Plugin, Op: r.result.Op, Done: len(r.result.Cases), Total: r.total, Case: last})

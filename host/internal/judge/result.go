@@ -66,7 +66,7 @@ type KernelResult struct {
 	Run         int           `json:"run"`
 	Unsupported int           `json:"unsupported"`
 	Determinism string        `json:"determinism"`  // "run-to-run", "varies", "not declared", "-" when nothing ran
-	Worst       float64       `json:"worst_bounds"` // largest error of any passing or failing case, in bounds
+	Worst       op.Real       `json:"worst_bounds"` // largest error of any passing or failing case, in bounds
 	Time        time.Duration `json:"time_ns"`
 	Verdict     Verdict       `json:"verdict"` // Pass, or the verdict of the first failing case
 	Detail      string        `json:"detail,omitempty"`
