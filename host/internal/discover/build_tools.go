@@ -84,7 +84,7 @@ var (
 // firstError picks the line to show of what a compiler wrote: the first that says error, otherwise the first with
 // a position, otherwise the first that is no heading.
 func firstError(output string) string {
-	var position, any string
+	var position, other string
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -93,12 +93,12 @@ func firstError(output string) string {
 			return line
 		case position == "" && positioned.MatchString(line) && !strings.Contains(line, "warning:") && !strings.Contains(line, "note:"):
 			position = line
-		case any == "":
-			any = line
+		case other == "":
+			other = line
 		}
 	}
 	if position != "" {
 		return position
 	}
-	return any
+	return other
 }
