@@ -57,7 +57,7 @@ func sample() judge.Run {
 			{Plugin: "blelloch", Version: "0.1.0", Role: "kernel", Op: "affine_scan", Backend: "simt", Passed: 60, Run: 60, Unsupported: 18,
 				Determinism: "run-to-run", Worst: 0.4213, Time: 3200 * time.Millisecond, Verdict: judge.Pass},
 			{Plugin: "lookback", Version: "0.1.0", Role: "kernel", Op: "affine_scan", Backend: "simt", Passed: 76, Run: 77,
-				Determinism: "varies", Worst: math.Inf(1), Time: 125 * time.Second, Verdict: judge.Wrong, Cases: []judge.CaseResult{wrong, skipped}},
+				Determinism: "varies", Worst: op.Real(math.Inf(1)), Time: 125 * time.Second, Verdict: judge.Wrong, Cases: []judge.CaseResult{wrong, skipped}},
 			{Plugin: "broken", Verdict: judge.BuildFailed, Detail: "kernel.cu:7:1: error: expected ';'"},
 			{Plugin: "crasher", Op: "affine_scan", Backend: "simt", Run: 1, Verdict: judge.Crashed, Determinism: "-",
 				Detail: "signal 11 in launch", Log: []string{"about to die \x1b[2J", "goodbye"}, Time: 40 * time.Millisecond},
