@@ -140,7 +140,10 @@ func (t *trial) launches(ctx context.Context) *failure {
 		return t.once(ctx, schedule(o.ScheduleSeed))
 	}
 	repeat := o.Launches
-	if t.c.Name == t.long && t.target.Backend == "cuda" {
+	switch {
+	case t.target.Backend != "cuda" && elements(t.c.Problem) > repeatElements:
+		repeat = 1
+	case t.target.Backend == "cuda" && t.c.Name == t.long:
 		repeat = max(repeat, o.LongLaunches)
 	}
 	for range max(1, repeat) {
