@@ -34,6 +34,24 @@ func (k Kernel) Lookback(t *testing.T) {
 	t.Run("epoch wraps in a smaller problem", func(t *testing.T) { k.schedules(t, epochWrapsSmall) })
 	t.Run("killed launch", func(t *testing.T) { k.schedules(t, killedLaunch) })
 	t.Run("tile count changes", func(t *testing.T) { k.schedules(t, tileCountChanges) })
+	t.Run("all tiles wait", k.allTilesWait)
+}
+
+// allTilesWait has all tiles of a long chain resident and in step, so that many a tile finds no prefix among
+// its 32 nearest predecessors.
+func (k Kernel) allTilesWait(t *testing.T) {
+	if !registry.Has(registry.SimtCheck) {
+		t.Skip("built without the checked copy (go test -race leaves it out)")
+	}
+	c := Case(t, "signs", 1, 72*k.Tile, "h0")
+	want := k.Run(t, c, nil, registry.Simt{Mode: fast}).Hash()
+	k.Copy = registry.SimtCheck
+	for seed := range uint64(2) {
+		got := k.Run(t, c, nil, registry.Simt{Mode: explore, Seed: seed, ResidentBlocks: 72})
+		if got.Hash() != want {
+			t.Errorf("%s: schedule %d gives other bits", c.Name, seed)
+		}
+	}
 }
 
 // used is a kernel with a workspace in which it has run, under one schedule.
@@ -103,10 +121,12 @@ func epochWraps(t *testing.T, u used) {
 	}
 }
 
-// epochWrapsSmall leaves statuses of the coming epoch beyond the tiles of the launch in which the epoch wraps.
+// epochWrapsSmall leaves statuses of the coming epoch beyond the tiles of the launch in which the epoch wraps,
+// and of the one before it.
 func epochWrapsSmall(t *testing.T, u used) {
 	u.setStatuses(1, flagPrefix)
-	u.Words()[epochWord] = lastEpoch
+	u.Words()[epochWord] = lastEpoch - 1
+	u.run(t, 2)
 	u.run(t, 2)
 	for i, status := range u.Words()[headerWords:] {
 		if i%recordWords == 0 && i >= 4*recordWords && status != 0 {
