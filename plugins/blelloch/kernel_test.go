@@ -14,3 +14,5 @@ func TestSuite(t *testing.T) { underTest.Suite(t) }
 func TestTraffic(t *testing.T) { underTest.Traffic(t, 4, 2048, 2, 1, 0) }
 
 func TestBitsAreTheSameOnEveryMachine(t *testing.T) { underTest.Golden(t, "testdata/golden.txt") }
+
+func BenchmarkSimt(b *testing.B) { underTest.Benchmark(b, 256, 2048) }

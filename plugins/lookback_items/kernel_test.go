@@ -57,3 +57,9 @@ func TestItemsMustBeOfTheList(t *testing.T) {
 		t.Errorf("status %d, %q", status, text)
 	}
 }
+
+func BenchmarkSimt(b *testing.B) {
+	for _, items := range []int64{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(items), func(b *testing.B) { withItems(items).Benchmark(b, 2, 1<<20) })
+	}
+}

@@ -17,3 +17,5 @@ func TestTraffic(t *testing.T) { underTest.Traffic(t, 1, 8192, 2, 1, 0.35) }
 
 // The file is that of level 3: a warp that looks back applies the same maps in the same order as a thread.
 func TestBitsAreThoseOfLookback(t *testing.T) { underTest.Golden(t, "../lookback/testdata/golden.txt") }
+
+func BenchmarkSimt(b *testing.B) { underTest.Benchmark(b, 2, 1<<18) }

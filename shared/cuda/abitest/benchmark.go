@@ -1,0 +1,33 @@
+package abitest
+
+import (
+	"testing"
+	"unsafe"
+
+	"scanhost/shared/plugin/registry"
+)
+
+// Benchmark measures how fast the simulated GPU runs the kernel on one core. It says nothing of a real GPU.
+func (k Kernel) Benchmark(b *testing.B, rows, length int64) {
+	c, o, kernel := Case(b, "decay", rows, length), operation(b), k.find(b)
+	problem := k.problem(o, c.Problem)
+	scratch, status, text := kernel.Prepare(problem)
+	if status != registry.OK {
+		b.Fatal(text)
+	}
+	var workspace Workspace
+	workspace.reserve(b, scratch)
+	a := newArrays(b, o, c)
+	launch := func(n int) {
+		r := kernel.Launch(problem, [][]registry.Array{a.set}, 0, uint32(n), workspace.memory.pointer(),
+			uint64(len(workspace.memory.body)), registry.Simt{Mode: fast, Workers: 1})
+		if r.Status != registry.OK {
+			b.Fatal(r.Text)
+		}
+	}
+	launch(1) // sets up stacks
+	b.SetBytes(3 * rows * length * int64(unsafe.Sizeof(float32(0))))
+	b.ResetTimer()
+	launch(b.N)
+	b.ReportMetric(float64(rows*length)*float64(b.N)/1e6/b.Elapsed().Seconds(), "Melem/s")
+}
