@@ -33,9 +33,7 @@ __device__ inline float fold(const Window& window, float state) {
   if (window.prefix_lane < WARP) state = __shfl_sync(ALL_LANES, window.tile.state, window.prefix_lane);
 #pragma unroll 4
   for (int lane = window.prefix_lane - 1; lane >= 0; lane--) {
-    const Affine map = {__shfl_sync(ALL_LANES, window.tile.map.a, lane),
-                        __shfl_sync(ALL_LANES, window.tile.map.b, lane)};
-    state = apply(map, state);
+    state = apply(map_of(window.tile.map, lane), state);
   }
   return state;
 }
