@@ -58,7 +58,7 @@ Classified classify(const char *p, uint32_t bytes) {
     snprintf(place.text, sizeof place.text, "%td bytes past the end of its %zu bytes of dynamic shared memory", past,
              engine.launch->shared_bytes);
   record(SCANHOST_OUT_OF_BOUNDS, "%s %s %u bytes at %s, pc 0x%zx", me().text, write ? "writes" : "reads", bytes,
-         place.text, static_cast<size_t>(link_address(pc)));
+         place.text, at(pc));
   abandon();
 }
 
@@ -66,7 +66,12 @@ void check_writable(const Classified &c, const char *p, uint32_t bytes, const vo
   if (c.where == Where::constant) report_bounds(p, bytes, true, pc);
   if (c.where != Where::region || c.region->writable) return;
   record(SCANHOST_INPUT_WRITE, "%s writes %u bytes to an input, %s, pc 0x%zx", me().text, bytes, place_of(p).text,
-         static_cast<size_t>(link_address(pc)));
+         at(pc));
+  abandon();
+}
+
+[[noreturn]] void report_misaligned(const char *p, uint32_t bytes, const void *pc) {
+  record(SCANHOST_FAULT, "%s: misaligned access of %u bytes at %s, pc 0x%zx", me().text, bytes, place_of(p).text, at(pc));
   abandon();
 }
 
@@ -76,18 +81,16 @@ Classified locate(const void *pointer, uint32_t bytes, bool write, const void *p
   const Classified c = classify(p, bytes);
   if (c.where == Where::nowhere) report_bounds(p, bytes, write, pc);
   if (write) check_writable(c, p, bytes, pc);
-  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) {
-    record(SCANHOST_FAULT, "%s: misaligned access of %u bytes at %s, pc 0x%zx", me().text, bytes, place_of(p).text,
-           static_cast<size_t>(link_address(pc)));
-    abandon();
-  }
+  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) report_misaligned(p, bytes, pc);
   return c;
 }
 
 uint64_t digest(Wide v) { return v.low ^ v.high * 0x9E3779B97F4A7C15ull; }
 } // namespace
 
-void plain_access(char *p, uint32_t bytes, bool write, const void *pc) {
+void plain_access(char *p, uint32_t bytes, Access access, const void *pc) {
+  const bool write = access == Access::write || access == Access::unaligned_write;
+  const bool natural = access == Access::read || access == Access::write;
   settle();
   const Classified c = classify(p, bytes);
   switch (c.where) {
@@ -98,6 +101,7 @@ void plain_access(char *p, uint32_t bytes, bool write, const void *pc) {
     return;
   case Where::region:
     if (write) check_writable(c, p, bytes, pc);
+    if (natural && reinterpret_cast<uintptr_t>(p) % bytes != 0) report_misaligned(p, bytes, pc);
     *(write ? c.region->written : c.region->read) += bytes;
     if (!c.region->writable) return;
     maybe_yield(engine.yield_chance);

@@ -83,7 +83,7 @@ void describe_warp(const Resident *b, uint32_t w, Text *text) {
     const Warp &warp = b->warp[w];
     if (warp.arrived[group])
       text->add("; lanes 0x%08x of warp %u wait in a collective for mask 0x%08x, pc 0x%zx", warp.arrived[group], w,
-                warp.mask[group], static_cast<size_t>(link_address(b->meeting_pc[w][group])));
+                warp.mask[group], at(b->meeting_pc[w][group]));
   }
 }
 } // namespace

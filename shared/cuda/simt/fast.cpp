@@ -17,14 +17,14 @@ struct Worker {
   Stacks stacks;
   void *main_stack_pointer;
   enum class Fibers { unstarted, parked } fibers; // parked: each waits in thread_exit for its next block
-  uint64_t launches; // last one seen
+  uint64_t seen, joined; // the last launch it has seen, has taken part in
 };
 
 namespace {
 
 // A polling thread yields at least once in 64 loads. When every worker has yielded this often with nothing
 // stored, released or finished by any of them, nothing ever will be. A worker that computes does not count up.
-constexpr uint64_t kStalledYields = 4u << 20;
+constexpr uint64_t kStalledYields = 64 * 1024, kConfirmingYields = 1024;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
@@ -133,11 +133,11 @@ void *worker_main(void *argument) {
   adopt_thread();
   pthread_mutex_lock(&lock);
   for (;;) {
-    while (worker->launches == launches || joining == 0) {
-      worker->launches = launches;
+    while (worker->seen == launches || joining == 0) {
+      worker->seen = launches;
       pthread_cond_wait(&work, &lock);
     }
-    worker->launches = launches;
+    worker->seen = worker->joined = launches;
     joining--;
     const Launch &launch = *running;
     pthread_mutex_unlock(&lock);
@@ -153,7 +153,7 @@ void add_worker() {
   memset(memory, 0, sizeof(Worker));
   auto *worker = new (memory) Worker();
   worker->block.worker = worker;
-  worker->launches = launches;
+  worker->seen = launches;
   if (posix_memalign(reinterpret_cast<void **>(&worker->block.dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
   pthread_t thread;
   if (pthread_create(&thread, nullptr, worker_main, worker) != 0) __builtin_trap();
@@ -161,13 +161,30 @@ void add_worker() {
   pool.push_back(worker);
 }
 
+pthread_mutex_t suspicion_lock = PTHREAD_MUTEX_INITIALIZER;
+uint64_t suspicion_launch;
+std::vector<uint64_t> suspicion; // each worker's yields when all were found stalled
+
+// True once all workers, found stalled, have each gone on yielding and found nothing new: a worker that was only kept
+// from running when it could have noticed a store gets the time to.
 bool everyone_stalled() {
-  if (__atomic_load_n(&next_block, __ATOMIC_RELAXED) < total_blocks && running->residency == Residency::cooperative)
-    return false;
-  for (Worker *worker : pool)
-    if (worker->launches == launches && __atomic_load_n(&worker->block.stalled, __ATOMIC_RELAXED) < kStalledYields)
-      return false;
-  return true;
+  pthread_mutex_lock(&suspicion_lock);
+  if (suspicion_launch != launches) suspicion.clear();
+  suspicion_launch = launches;
+  bool stalled = true, confirmed = !suspicion.empty();
+  std::vector<uint64_t> now;
+  for (Worker *worker : pool) {
+    const bool takes_part = worker->joined == launches;
+    now.push_back(takes_part ? __atomic_load_n(&worker->block.stalled, __ATOMIC_RELAXED) : ~0ull);
+    stalled &= now.back() >= kStalledYields;
+    if (confirmed && takes_part) confirmed = now.back() >= suspicion[now.size() - 1] + kConfirmingYields;
+  }
+  if (!stalled)
+    suspicion.clear();
+  else if (suspicion.empty())
+    suspicion = now;
+  pthread_mutex_unlock(&suspicion_lock);
+  return stalled && confirmed;
 }
 } // namespace
 

@@ -35,6 +35,16 @@ void resume_at(ucontext_t *context, void *stack_pointer) {
 #endif
 }
 
+// The input that the address lies in, or -1. A fault there is a store: inputs are mapped read-only.
+int input_at(const char *address) {
+  for (int i = 0; session.set && i < SCANHOST_ARRAYS; i++) {
+    const scanhost_array &a = session.set->arrays[i];
+    const char *low = static_cast<const char *>(a.pointer);
+    if (low && !a.writable && address >= low && address < low + a.bytes) return i;
+  }
+  return -1;
+}
+
 void pass_on(int number, siginfo_t *info, void *context) {
   const struct sigaction &old = previous[number];
   if (old.sa_flags & SA_SIGINFO) {
@@ -51,6 +61,11 @@ void on_fault(int number, siginfo_t *info, void *raw) {
   const char *address = static_cast<const char *>(info->si_addr);
   const char *guard_end = scene.stacks->low(scene.thread);
   const bool overflow = number == SIGSEGV && address < guard_end && address >= guard_end - Stacks::kStride;
+  if (const int input = input_at(address); input >= 0) {
+    record(SCANHOST_INPUT_WRITE, "block %u thread %u writes to an input, array %d at byte %td, pc 0x%zx", scene.block,
+           scene.thread, input, address - static_cast<const char *>(session.set->arrays[input].pointer),
+           static_cast<size_t>(link_address(reinterpret_cast<const void *>(program_counter(context)))));
+  }
   record(SCANHOST_FAULT, "block %u thread %u: %s (%s) at address %p, pc 0x%zx", scene.block, scene.thread,
          overflow ? "stack overflow" : "fault", strsignal(number), static_cast<const void *>(address),
          static_cast<size_t>(link_address(reinterpret_cast<const void *>(program_counter(context)))));

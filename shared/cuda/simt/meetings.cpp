@@ -16,7 +16,7 @@ const char *kind_name(Collective kind) {
 void check_mask(const Resident *b, uint32_t w, uint32_t lane, uint32_t mask, Collective kind, const void *pc) {
   if (!(mask >> lane & 1)) {
     record(SCANHOST_DIVERGENCE, "%s: lane %u calls %s with mask 0x%08x, which does not name it, pc 0x%zx", me().text,
-           lane, kind_name(kind), mask, static_cast<size_t>(link_address(pc)));
+           lane, kind_name(kind), mask, at(pc));
     abandon();
   }
   const Warp &warp = b->warp[w];
@@ -26,9 +26,9 @@ void check_mask(const Resident *b, uint32_t w, uint32_t lane, uint32_t mask, Col
     record(SCANHOST_DIVERGENCE,
            "%s: lane %u calls %s with mask 0x%08x, pc 0x%zx, while lanes 0x%08x of its warp wait in %s with mask 0x%08x, "
            "pc 0x%zx",
-           me().text, lane, kind_name(kind), mask, static_cast<size_t>(link_address(pc)), warp.arrived[group],
+           me().text, lane, kind_name(kind), mask, at(pc), warp.arrived[group],
            kind_name(warp.kind[group]), warp.mask[group],
-           static_cast<size_t>(link_address(b->meeting_pc[w][group])));
+           at(b->meeting_pc[w][group]));
     abandon();
   }
 }

@@ -12,13 +12,13 @@ namespace {
 
 constexpr uint64_t kNobody = ~0ull;
 constexpr uint64_t kLate = 4096;        // scheduling steps after which a store is visible to all
-constexpr size_t kRemembered = 8;       // stores of a cell, the oldest being forgotten
+constexpr size_t kRemembered = 8;       // stores of a cell; beyond it, the oldest that a later one covers is forgotten
 
 enum class Kind : uint8_t { initial, plain, status };
 
 struct Store {
   uint64_t block; // linear; kNobody for what the launch found
-  uint64_t step;
+  uint64_t step, serial;  // serial: counted within the cell
   uint32_t place, number; // of the block in the ring; the block's own count
   uint16_t bytes;         // of the cell that it changed
   Kind kind;
@@ -27,13 +27,12 @@ struct Store {
   const void *pc;
 };
 
-struct Seen { // by a block, for each word: the latest store it has returned, counted from the cell's first
+struct Seen { // by a block, for each word: the latest store it has returned, by serial
   uint64_t block, latest[4];
 };
 
 struct Cell {
-  uint64_t forgotten;
-  std::vector<Store> stores;
+  std::vector<Store> stores; // [0] is what the launch found
   std::vector<Seen> seen; // by number of the resident block
   uint32_t *table_entry;
 };
@@ -71,7 +70,6 @@ Cell *find_or_make(const Region *r, const char *p) {
   Cell *cell = &cells[used_cells];
   *entry = static_cast<uint32_t>(used_cells++);
   cell->table_entry = entry;
-  cell->forgotten = 0;
   cell->stores.clear();
   cell->seen.assign(engine.resident, Seen{kNobody, {}});
   Store first = {};
@@ -99,6 +97,17 @@ Store *newest(Cell *cell, uint16_t bytes) {
   return &cell->stores[0];
 }
 
+// Stores of single bytes may all still be in force; then the list grows.
+void forget_one(Cell *cell) {
+  for (size_t i = 1; i < cell->stores.size(); i++) {
+    uint16_t later = 0;
+    for (size_t j = i + 1; j < cell->stores.size(); j++) later |= cell->stores[j].bytes;
+    if (cell->stores[i].bytes & ~later) continue;
+    cell->stores.erase(cell->stores.begin() + static_cast<ptrdiff_t>(i));
+    return;
+  }
+}
+
 void append(Cell *cell, const char *p, uint16_t bytes, Kind kind, SharedView released, const void *pc) {
   BlockOrder &order = engine.block->order;
   Store s = {};
@@ -112,10 +121,8 @@ void append(Cell *cell, const char *p, uint16_t bytes, Kind kind, SharedView rel
   s.pc = pc;
   memcpy(s.contents, cell_address(p), 16);
   if (memcmp(s.contents, cell->stores.back().contents, 16) != 0) note_progress();
-  if (cell->stores.size() == kRemembered) {
-    cell->stores.erase(cell->stores.begin());
-    cell->forgotten++;
-  }
+  s.serial = cell->stores.back().serial + 1;
+  if (cell->stores.size() >= kRemembered) forget_one(cell);
   cell->stores.push_back(std::move(s));
 }
 
@@ -129,7 +136,7 @@ void append(Cell *cell, const char *p, uint16_t bytes, Kind kind, SharedView rel
     why = "the writer's fence is missing: this block has read a status that was stored after the data with no fence "
           "between";
   record(SCANHOST_UNORDERED, "%s %s %s, pc 0x%zx, stored by %s, pc 0x%zx; %s", me().text, does, place_of(p).text,
-         static_cast<size_t>(link_address(pc)), name_of_block(s.block).text, static_cast<size_t>(link_address(s.pc)),
+         at(pc), name_of_block(s.block).text, at(s.pc),
          why);
   abandon();
 }
@@ -148,7 +155,7 @@ void settle_cell(const Region *r, char *p, uint32_t bytes, const void *pc) {
 }
 
 // The older stores that a status load of these bytes may still return, newest first.
-size_t candidates(const Cell *cell, uint16_t bytes, size_t (&found)[kRemembered]) {
+size_t candidates(const Cell *cell, uint16_t bytes, const Store *(&found)[kRemembered]) {
   const Seen &seen = cell->seen[engine.block->number];
   uint64_t floor = 0;
   if (seen.block == engine.block->linear)
@@ -158,17 +165,17 @@ size_t candidates(const Cell *cell, uint16_t bytes, size_t (&found)[kRemembered]
   for (size_t i = cell->stores.size(); i-- > 0;) {
     const Store &s = cell->stores[i];
     if (i > 0 && !(s.bytes & bytes)) continue;
-    found[n++] = i;
-    if (known(s) || cell->forgotten + i <= floor || engine.steps - s.step > kLate) break;
+    found[n++] = &s;
+    if (known(s) || s.serial <= floor || engine.steps - s.step > kLate || n == kRemembered) break;
   }
   return n;
 }
 
-void mark_seen(Cell *cell, uint16_t bytes, size_t index) {
+void mark_seen(Cell *cell, uint16_t bytes, const Store &s) {
   Seen &seen = cell->seen[engine.block->number];
   if (seen.block != engine.block->linear) seen = {engine.block->linear, {}};
   for (int word = 0; word < 4; word++)
-    if (bytes >> 4 * word & 15) seen.latest[word] = cell->forgotten + index;
+    if (bytes >> 4 * word & 15) seen.latest[word] = s.serial;
 }
 
 void learn(const Store &s, Order load) {
@@ -228,15 +235,16 @@ Wide model_status_load(const Region *r, char *p, uint32_t bytes, Order order, co
     record(SCANHOST_UNORDERED,
            "%s loads %u bytes at once from %s, pc 0x%zx, which %s stored in parts, pc 0x%zx: a plain store of more than "
            "8 bytes may be seen half done; store_relaxed stores them whole",
-           me().text, bytes, place_of(p).text, static_cast<size_t>(link_address(pc)),
-           name_of_block(latest.block).text, static_cast<size_t>(link_address(latest.pc)));
+           me().text, bytes, place_of(p).text, at(pc),
+           name_of_block(latest.block).text, at(latest.pc));
     abandon();
   }
-  size_t found[kRemembered], pick = 0;
+  const Store *found[kRemembered] = {};
+  size_t pick = 0;
   const size_t n = candidates(cell, mask, found);
   if (n > 1 && !engine.newest_only && chance(engine.stale_chance)) pick = 1 + random_below(static_cast<uint32_t>(n - 1));
-  const Store &s = cell->stores[found[pick]];
-  mark_seen(cell, mask, found[pick]);
+  const Store &s = *found[pick];
+  mark_seen(cell, mask, s);
   learn(s, order);
   memcpy(&value, s.contents + (reinterpret_cast<uintptr_t>(p) & 15), bytes);
   return value;
@@ -253,7 +261,7 @@ void model_status_store(const Region *r, char *p, Wide bits, uint32_t bytes, Ord
   SharedView released = engine.block->order.released;
   if (order == Order::release) released = std::make_shared<View>(engine.block->order.known);
   append(cell, p, bytes_of(p, bytes), Kind::status, std::move(released), pc);
-  mark_seen(cell, bytes_of(p, bytes), cell->stores.size() - 1);
+  mark_seen(cell, bytes_of(p, bytes), cell->stores.back());
 }
 
 // A read-modify-write carries on what the store it read had released, besides its own block's.
@@ -273,7 +281,7 @@ void model_atomic(const Region *r, char *p, uint64_t desired, uint32_t bytes, co
     released = read.released;
   }
   append(cell, p, mask, Kind::status, std::move(released), pc);
-  mark_seen(cell, mask, cell->stores.size() - 1);
+  mark_seen(cell, mask, cell->stores.back());
 }
 
 void model_fence() {
@@ -316,7 +324,7 @@ Place writer_of(const void *address) {
     snprintf(text.text, sizeof text.text, "nobody has stored to");
   else
     snprintf(text.text, sizeof text.text, "%s stored last, pc 0x%zx,", name_of_block(s->block).text,
-             static_cast<size_t>(link_address(s->pc)));
+             at(s->pc));
   return text;
 }
 } // namespace simt

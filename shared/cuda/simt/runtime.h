@@ -57,4 +57,7 @@ bool checked_fault_scene(FaultScene *scene);
 
 // Address of code in the executable as the linker saw it, whatever base it was loaded at.
 uintptr_t link_address(const void *pc);
+
+// The same for the call that returns to an address, for texts.
+inline size_t at(const void *return_address) { return link_address(return_address) - 1; }
 } // namespace simt

@@ -22,9 +22,9 @@ Name place(const Access &a, size_t word) {
 
 [[noreturn]] void report_race(const Access &a, size_t word, uint32_t other, const char *did, const void *pc) {
   char where[40] = "";
-  if (pc) snprintf(where, sizeof where, ", pc 0x%zx", static_cast<size_t>(link_address(pc)));
+  if (pc) snprintf(where, sizeof where, ", pc 0x%zx", at(pc));
   record(SCANHOST_RACE, "%s %s %s, pc 0x%zx, which thread %u %s%s; no %s orders the two", me().text,
-         a.write ? "writes" : "reads", place(a, word).text, static_cast<size_t>(link_address(a.pc)), other, did, where,
+         a.write ? "writes" : "reads", place(a, word).text, at(a.pc), other, did, where,
          other / kLanes == engine.thread / kLanes ? "barrier, __syncwarp or other collective" : "barrier");
   abandon();
 }
@@ -39,7 +39,7 @@ bool ordered(const SharedMemory &m, uint32_t other, uint32_t clock) {
 void check(const SharedMemory &m, const SharedWord &s, const Access &a, size_t word, uint8_t mask) {
   if (!a.write && (s.written & mask) != mask) {
     record(SCANHOST_UNINITIALISED, "%s reads %s, which its block has not written, pc 0x%zx", me().text,
-           place(a, word).text, static_cast<size_t>(link_address(a.pc)));
+           place(a, word).text, at(a.pc));
     abandon();
   }
   if (s.write_epoch == m.epoch && (s.write_mask & mask) && !ordered(m, s.writer, s.write_clock))

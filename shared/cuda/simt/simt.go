@@ -1,4 +1,45 @@
-// Package simt is the simulated GPU that runs a kernel.cu compiled by g++.
+// Package simt is the simulated GPU: it runs a kernel.cu compiled by g++, and tells what no GPU would.
+//
+// A plugin compiles its kernel.cu twice. The fast copy runs in mode FAST: one worker per core, each with one
+// resident block whose threads are fibers. It gives results. The checked copy has every load and store hooked by
+// the compiler (-fsanitize=thread, with callbacks of ours) and runs on one core in two modes. COUNT runs one block
+// after another in plain order, checks every access, and counts traffic. EXPLORE runs a few resident blocks under a
+// seeded scheduler and a seeded order of dispatch, and delays stores to device memory unless something orders them.
+// The same seed gives the same schedule and the same report.
+//
+// # What it finds
+//
+//   - DEADLOCK: nobody can make progress; names the words polled and by which block and thread.
+//   - DIVERGENCE: threads of a block at different barriers, lanes with masks that do not match, a barrier or collective
+//     that some never reach.
+//   - RACE: accesses to shared memory that neither a barrier nor, within a warp, a collective orders.
+//   - UNINITIALISED: shared memory that the block has not written.
+//   - UNORDERED (EXPLORE): device memory stored by another block with nothing ordering the store before the load, and
+//     which of the two fences is missing; stores by two blocks that differ; a record of 16 bytes loaded at once but
+//     stored in parts.
+//   - OUT_OF_BOUNDS, INPUT_WRITE: accesses outside the arrays, the workspace, shared memory and the thread's own stack.
+//     Constants of the program may be read.
+//   - FAULT: a signal, a stack overflow, a misaligned access; names block and thread. The process survives.
+//   - REFUSED: launches that a device would refuse. A cooperative launch may have 32 blocks, in every mode.
+//
+// FAST finds faults, refusals, blocks that cannot go on, and words that everyone polls for ever. A finding ends its
+// launch; the next one starts afresh.
+//
+// # What it cannot see
+//
+//   - Order among the threads of one block as other blocks see it: what a block has stored, fenced or read is taken
+//     together. A fence by a thread that is not ordered after the store by another passes.
+//   - Loads that return a value from the future (load buffering), and staleness beyond a few thousand scheduling steps
+//     or the last seven stores to 16 bytes.
+//   - Blocks far apart: when 96 or more have been dispatched since a block finished, its stores count as visible.
+//   - Races through status accesses and atomics on shared memory: those are taken as intended, and order nothing else
+//     there. A kernel whose warps synchronise through them is called racy.
+//   - Spins through plain or volatile loads of device memory: they are UNORDERED if another block stores the word, and
+//     hang otherwise.
+//   - memcpy and memset of the C library inside a kernel; more than two readers of a word of shared memory between
+//     two barriers.
+//   - Static shared memory beyond a device's limit, registers, occupancy, bank conflicts, time.
+//   - Asynchronous copies, tensor cores, clusters, textures, dynamic parallelism: they do not compile.
 package simt
 
 /*

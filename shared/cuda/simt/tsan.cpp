@@ -5,36 +5,33 @@
 // owns some of these names, and there is no checked copy.
 #include "access.h"
 
-using simt::kernel_thread;
-using simt::plain_access;
+using simt::Access;
 
-#define SIMT_HOOKS(n)                                                                                                  \
-  extern "C" void __tsan_read##n(void *p) {                                                                            \
-    if (kernel_thread) plain_access(static_cast<char *>(p), n, false, __builtin_return_address(0));                    \
-  }                                                                                                                    \
-  extern "C" void __tsan_write##n(void *p) {                                                                           \
-    if (kernel_thread) plain_access(static_cast<char *>(p), n, true, __builtin_return_address(0));                     \
-  }                                                                                                                    \
-  extern "C" void __tsan_unaligned_read##n(void *p) {                                                                  \
-    if (kernel_thread) plain_access(static_cast<char *>(p), n, false, __builtin_return_address(0));                    \
-  }                                                                                                                    \
-  extern "C" void __tsan_unaligned_write##n(void *p) {                                                                 \
-    if (kernel_thread) plain_access(static_cast<char *>(p), n, true, __builtin_return_address(0));                     \
+#define SIMT_HOOK(name, bytes, access)                                                                                 \
+  extern "C" void name(void *p) {                                                                                      \
+    if (simt::kernel_thread)                                                                                           \
+      simt::plain_access(static_cast<char *>(p), bytes, Access::access, __builtin_return_address(0));                  \
   }
+#define SIMT_HOOKS(bytes)                                                                                              \
+  SIMT_HOOK(__tsan_read##bytes, bytes, read)                                                                           \
+  SIMT_HOOK(__tsan_write##bytes, bytes, write)                                                                         \
+  SIMT_HOOK(__tsan_unaligned_read##bytes, bytes, unaligned_read)                                                       \
+  SIMT_HOOK(__tsan_unaligned_write##bytes, bytes, unaligned_write)
 SIMT_HOOKS(1)
 SIMT_HOOKS(2)
 SIMT_HOOKS(4)
 SIMT_HOOKS(8)
 SIMT_HOOKS(16)
 
-extern "C" void __tsan_read_range(void *p, size_t bytes) {
-  if (kernel_thread && bytes)
-    plain_access(static_cast<char *>(p), static_cast<uint32_t>(bytes), false, __builtin_return_address(0));
-}
-extern "C" void __tsan_write_range(void *p, size_t bytes) {
-  if (kernel_thread && bytes)
-    plain_access(static_cast<char *>(p), static_cast<uint32_t>(bytes), true, __builtin_return_address(0));
-}
+#define SIMT_RANGE_HOOK(name, access)                                                                                  \
+  extern "C" void name(void *p, size_t bytes) {                                                                        \
+    if (simt::kernel_thread && bytes)                                                                                  \
+      simt::plain_access(static_cast<char *>(p), static_cast<uint32_t>(bytes), Access::access,                         \
+                         __builtin_return_address(0));                                                                 \
+  }
+SIMT_RANGE_HOOK(__tsan_read_range, unaligned_read)
+SIMT_RANGE_HOOK(__tsan_write_range, unaligned_write)
+
 extern "C" void __tsan_init() {}
 extern "C" void __tsan_func_entry(void *) {}
 extern "C" void __tsan_func_exit() {}

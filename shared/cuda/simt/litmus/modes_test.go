@@ -1,0 +1,5 @@
+//go:build !race
+
+package litmus
+
+func modes() []Mode { return []Mode{Fast, Count, Explore} }

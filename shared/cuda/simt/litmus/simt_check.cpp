@@ -1,0 +1,9 @@
+//go:build !race
+
+#include "simt/copy.h"
+namespace {
+#include "kernel.cu"
+}
+#include "litmus.inl"
+
+extern "C" int litmus_check(const litmus_run *run, scanhost_report *report) { return run_litmus(run, report); }
