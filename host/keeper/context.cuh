@@ -11,6 +11,7 @@ namespace keeper {
 
 constexpr uint64_t chunk_bytes = 8 << 20;  // of one staging buffer
 constexpr uint64_t canary_bytes = 1 << 20;
+constexpr uint64_t slot_sums_bytes = 256 << 10;
 
 // What a kernel reports, in device memory.
 struct Found {
@@ -24,7 +25,9 @@ struct Context {
   cudaEvent_t staged[2];
   Found* found;
   uint32_t* canary;
-  int blocks;  // enough to fill the GPU
+  unsigned long long* slot_sums;  // of slots: the first bad byte, then a hash for each
+  cudaEvent_t begin, end;         // around batches
+  int blocks;                     // enough to fill the GPU
 };
 
 inline Context& context() {

@@ -9,6 +9,8 @@
 
 #include "context.cuh"
 #include "kernels.cuh"
+#include "slots.cuh"
+#include "stream.cuh"
 
 using keeper::block_threads;
 using keeper::chunk_bytes;
@@ -44,6 +46,9 @@ int keeper_start(char text[KEEPER_TEXT]) {
   }
   KEEPER_TRY(cudaMalloc(&c.found, sizeof *c.found));
   KEEPER_TRY(cudaMalloc(&c.canary, keeper::canary_bytes));
+  KEEPER_TRY(cudaMalloc(&c.slot_sums, keeper::slot_sums_bytes));
+  KEEPER_TRY(cudaEventCreate(&c.begin));
+  KEEPER_TRY(cudaEventCreate(&c.end));
   return KEEPER_OK;
 }
 
@@ -226,7 +231,9 @@ int keeper_canary(char text[KEEPER_TEXT]) {
   auto& c = context();
   constexpr uint32_t words = keeper::canary_bytes / 4;
   uint64_t expected = 0;
-  for (uint32_t i = 0; i < words; i++) expected += keeper::share(i, keeper::canary_word(i));
+  for (uint32_t i = 0; i < words; i += 4)
+    expected += keeper::share(i / 4, make_uint4(keeper::canary_word(i), keeper::canary_word(i + 1),
+                                                keeper::canary_word(i + 2), keeper::canary_word(i + 3)));
   Found found = {};
   KEEPER_TRY(cudaMemsetAsync(c.canary, 0, keeper::canary_bytes, c.stream));
   KEEPER_TRY(cudaMemsetAsync(c.found, 0, sizeof found, c.stream));

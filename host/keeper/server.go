@@ -55,6 +55,10 @@ type device interface {
 	poison(b *buffer, pattern uint32) error
 	inspect(b buffer) (inspection, error)
 	canary() error
+	poisonSlots(s slots) error
+	inspectSlots(s slots) (slotsInspection, error)
+	stream(s stream, r *keeperv1.StreamRequest) (deviceMS float64, err error)
+	spin(r *keeperv1.SpinRequest) (deviceMS float64, err error)
 }
 
 type server struct {
@@ -65,6 +69,7 @@ type server struct {
 	mu      sync.Mutex // held while the device works; guards what follows
 	device  device
 	buffers map[uint64]*buffer
+	stream  stream
 }
 
 func newServer(d device, f *files, send func(uint64, int) error) *server {

@@ -62,6 +62,18 @@ func (d *fakeDevice) inspect(b buffer) (inspection, error) {
 
 func (d *fakeDevice) canary() error { return d.broken }
 
+func (d *fakeDevice) poisonSlots(slots) error { return d.broken }
+
+func (d *fakeDevice) inspectSlots(s slots) (slotsInspection, error) {
+	return slotsInspection{hashes: []uint64{s.address, uint64(s.pattern)}, intact: true}, d.broken
+}
+
+func (d *fakeDevice) stream(s stream, _ *keeperv1.StreamRequest) (float64, error) {
+	return float64(len(s.sets)), d.broken
+}
+
+func (d *fakeDevice) spin(*keeperv1.SpinRequest) (float64, error) { return 1, d.broken }
+
 func newTestServer() (*server, *fakeDevice) {
 	d := &fakeDevice{arrays: map[uint64][]byte{}}
 	return newServer(d, newFiles(), func(uint64, int) error { return nil }), d

@@ -23,6 +23,9 @@ const ProtocolVersion = 1
 // is gone.
 const SocketFD = 3
 
+// CapabilityGraph is said by plugins that know LaunchRequest.graph.
+const CapabilityGraph = "graph"
+
 // MaxMessageBytes bounds a gRPC message in both directions; arrays never travel in one.
 const MaxMessageBytes = 4 << 20
 

@@ -55,11 +55,12 @@ typedef struct {
   scanhost_array arrays[SCANHOST_ARRAYS];
 } scanhost_set;
 
-// kernel.proto SimtOptions.
+// How to run a batch: kernel.proto SimtOptions, and for the GPU whether to replay a graph.
 typedef struct {
   int32_t mode; // 0 fast, 1 count, 2 explore
   uint32_t resident_blocks, workers;
   uint64_t seed;
+  uint64_t graph; // cuda: not 0 replays the batch as a graph; names the prepared problem, and is never used again
 } scanhost_simt;
 
 typedef struct {

@@ -1,6 +1,8 @@
 // The GPU's side of scanhost_kernel (abi.h): runs batches on one stream and maps the keeper's memory. Its
 // counterpart for the simulated GPU is simt/plugin_simt.inl.
 //
+// A batch is enqueued launch by launch, or replayed as one graph that an equal batch before it captured.
+//
 // Every process sees one device, number 0: the host sets CUDA_VISIBLE_DEVICES. The SDK makes one call at a
 // time. Nothing here has a deadline of its own: a batch that never ends is the host's to kill.
 #pragma once
@@ -127,44 +129,119 @@ inline int blame(cudaError_t error, uint32_t last, scanhost_report* report) {
   return failed(error, during, report->text);
 }
 
+// The graph of the last replayed batch, and what it was captured from.
+struct Replay {
+  uint64_t problem;
+  uint32_t first, launches;
+  void* workspace;
+  cudaGraphExec_t exec;
+};
+
+inline Replay& replay() {
+  static Replay only;
+  return only;
+}
+
+// Captures what enqueue_all puts on the session's stream. EndCapture is called in any case, since the stream
+// takes no other work before it.
+template <class EnqueueAll>
+cudaError_t capture(EnqueueAll enqueue_all, cudaGraphExec_t* exec) {
+  Session& s = session();
+  cudaError_t error = cudaStreamBeginCapture(s.stream, cudaStreamCaptureModeThreadLocal);
+  if (error != cudaSuccess) return error;
+  const cudaError_t enqueued = enqueue_all();
+  cudaGraph_t graph = nullptr;
+  error = cudaStreamEndCapture(s.stream, &graph);
+  if (enqueued != cudaSuccess) error = enqueued;
+  if (error == cudaSuccess) error = cudaGraphInstantiate(exec, graph, 0);
+  if (graph) cudaGraphDestroy(graph);
+  if (error == cudaSuccess) error = cudaGraphUpload(*exec, s.stream);
+  return error == cudaSuccess ? cudaStreamSynchronize(s.stream) : error;
+}
+
+// Makes replay() the graph of a batch, unless it is that already.
+template <class EnqueueAll>
+int ensure_replay(const Replay& wanted, EnqueueAll enqueue_all, char text[SCANHOST_TEXT]) {
+  Replay& r = replay();
+  if (r.exec && r.problem == wanted.problem && r.first == wanted.first && r.launches == wanted.launches &&
+      r.workspace == wanted.workspace)
+    return SCANHOST_OK;
+  if (r.exec) cudaGraphExecDestroy(r.exec);
+  r = wanted;
+  r.exec = nullptr;
+  const cudaError_t error = capture(enqueue_all, &r.exec);
+  if (error == cudaSuccess) return SCANHOST_OK;
+  r.exec = nullptr;
+  const int status = failed(error, "capturing the batch as a graph", text);
+  return status == SCANHOST_OUT_OF_MEMORY || session().dead[0] ? status : SCANHOST_REFUSED;
+}
+
+// Words why launch i could not be enqueued, unless one before it failed on the device.
+inline int stopped_at(uint32_t i, cudaError_t error, scanhost_report* report) {
+  const cudaError_t earlier = cudaStreamSynchronize(session().stream);
+  if (earlier != cudaSuccess) return blame(earlier, i, report);
+  report->bad_launch = report->completed = i;
+  char during[32];
+  snprintf(during, sizeof during, "launch %u", i);
+  return failed(error, during, report->text);
+}
+
+// Waits for the batch between the events.
+inline int finish_batch(uint32_t launches, scanhost_report* report) {
+  Session& s = session();
+  cudaError_t error = cudaEventRecord(s.end, s.stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(s.stream);
+  if (error != cudaSuccess) return blame(error, launches - 1, report);
+  float ms = 0;
+  error = cudaEventElapsedTime(&ms, s.begin, s.end);
+  if (error != cudaSuccess) return failed(error, "cudaEventElapsedTime", report->text);
+  report->device_ms = ms;
+  report->completed = launches;
+  return SCANHOST_OK;
+}
+
+template <class EnqueueAll>
+int replay_batch(const Replay& wanted, EnqueueAll enqueue_all, scanhost_report* report) {
+  if (int status = ensure_replay(wanted, enqueue_all, report->text)) return status;
+  Session& s = session();
+  cudaError_t error = cudaEventRecord(s.begin, s.stream);
+  if (error == cudaSuccess) error = cudaGraphLaunch(replay().exec, s.stream);
+  if (error != cudaSuccess) return failed(error, "cudaGraphLaunch", report->text);
+  return finish_batch(wanted.launches, report);
+}
+
 }  // namespace detail
 
 // Runs `launches` launches and waits for them. enqueue_one(problem, set, workspace, stream) puts one on the
 // stream without waiting.
 template <class Enqueue>
 int run_batch(const scanhost_problem* problem, const scanhost_set* sets, uint32_t n_sets, uint32_t first,
-              uint32_t launches, void* workspace, uint64_t, const scanhost_simt*, scanhost_report* report,
+              uint32_t launches, void* workspace, uint64_t, const scanhost_simt* how, scanhost_report* report,
               Enqueue enqueue_one) {
   memset(report, 0, sizeof *report);
   int status = detail::enter(report->text);
   if (status != SCANHOST_OK) return status;
   detail::Session& s = detail::session();
   cudaGetLastError();  // an old error is not this batch's
-  cudaError_t error = cudaEventRecord(s.begin, s.stream);
-  for (uint32_t i = 0; i < launches && error == cudaSuccess; i++) {
+  const auto enqueue = [&](uint32_t i) {
     enqueue_one(*problem, sets[(uint64_t{first} + i) % n_sets], workspace, s.stream);
-    error = cudaGetLastError();
-    if (error == cudaSuccess) continue;
-    report->bad_launch = i;
-    cudaError_t earlier = cudaStreamSynchronize(s.stream);
-    if (earlier != cudaSuccess) {
-      report->bad_launch = 0;
-      return detail::blame(earlier, i, report);
-    }
-    report->completed = i;
-    char during[32];
-    snprintf(during, sizeof during, "launch %u", i);
-    return detail::failed(error, during, report->text);
+    return cudaGetLastError();
+  };
+  if (how && how->graph) {
+    const auto enqueue_all = [&] {
+      cudaError_t error = cudaSuccess;
+      for (uint32_t i = 0; i < launches && error == cudaSuccess; i++) error = enqueue(i);
+      return error;
+    };
+    return detail::replay_batch({how->graph, first, launches, workspace, nullptr}, enqueue_all, report);
   }
-  if (error == cudaSuccess) error = cudaEventRecord(s.end, s.stream);
-  if (error == cudaSuccess) error = cudaStreamSynchronize(s.stream);
-  if (error != cudaSuccess) return detail::blame(error, launches - 1, report);
-  float ms = 0;
-  error = cudaEventElapsedTime(&ms, s.begin, s.end);
-  if (error != cudaSuccess) return detail::failed(error, "cudaEventElapsedTime", report->text);
-  report->device_ms = ms;
-  report->completed = launches;
-  return SCANHOST_OK;
+  cudaError_t error = cudaEventRecord(s.begin, s.stream);
+  if (error != cudaSuccess) return detail::failed(error, "cudaEventRecord", report->text);
+  for (uint32_t i = 0; i < launches; i++) {
+    error = enqueue(i);
+    if (error != cudaSuccess) return detail::stopped_at(i, error, report);
+  }
+  return detail::finish_batch(launches, report);
 }
 
 // Maps memory of the keeper's. The caller keeps fd; the mapping outlives it.

@@ -49,8 +49,15 @@ func (s *server) Launch(_ context.Context, r *kernelv1.LaunchRequest) (*kernelv1
 			}
 		}
 	}
+	if r.Graph {
+		if kernel.Copy != registry.CUDA {
+			return nil, status.Error(codes.InvalidArgument, "graph is set; this backend has no graphs to replay")
+		}
+		simt.Graph = r.Handle
+	}
 	w := s.workspace[p.op.Name()]
-	report := kernel.Launch(p.problem, p.sets, r.FirstSet, r.Launches, w.pointer, w.bytes, simt)
+	report := kernel.Run(p.problem, p.sets, registry.Batch{First: r.FirstSet, Launches: r.Launches,
+		Workspace: w.pointer, WorkspaceBytes: w.bytes, Simt: simt})
 	return p.response(report), nil
 }
 

@@ -45,7 +45,7 @@ type prepared struct {
 	kernel         registry.Kernel
 	problem        registry.Problem
 	roles          []string
-	sets           [][]registry.Array
+	sets           registry.Sets
 	mappings       []mapping
 	workspaceBytes uint64
 }
@@ -65,6 +65,9 @@ func backend() kernelv1.Backend {
 func (s *server) Describe(context.Context, *kernelv1.DescribeRequest) (*kernelv1.DescribeResponse, error) {
 	r := contract.Describe(s.manifest)
 	r.Backend, r.SourceHash = backend(), s.hash
+	if isCUDA() {
+		r.Capabilities = append(r.Capabilities, contract.CapabilityGraph)
+	}
 	return r, nil
 }
 
@@ -202,6 +205,7 @@ func (s *server) tuning(asked map[string]int64) ([]int64, error) {
 // Prepare that names it and closed once mapped.
 func (s *server) attach(p *prepared, r *kernelv1.PrepareRequest) error {
 	mapped := map[uint64]mapping{}
+	var sets [][]registry.Array
 	for _, set := range r.Sets {
 		arrays := make([]registry.Array, len(p.roles))
 		for _, b := range set.Buffers {
@@ -229,8 +233,9 @@ func (s *server) attach(p *prepared, r *kernelv1.PrepareRequest) error {
 			}
 			arrays[i] = a
 		}
-		p.sets = append(p.sets, arrays)
+		sets = append(sets, arrays)
 	}
+	p.sets = registry.NewSets(sets)
 	w := s.workspace[p.op.Name()]
 	if w == nil {
 		w = &workspace{}
@@ -256,6 +261,8 @@ func (s *server) discard(r *kernelv1.PrepareRequest) {
 }
 
 func (p *prepared) unmap() error {
+	p.sets.Free()
+	p.sets = registry.Sets{}
 	var first error
 	for _, m := range p.mappings {
 		if err := m.unmap(p.kernel); err != nil && first == nil {

@@ -768,6 +768,518 @@ func (x *CanaryResponse) GetText() string {
 	return ""
 }
 
+// Arrays of equal size at equal distances in a buffer's array. A band of guard bytes is on both sides of each;
+// neighbours may share it.
+type SlotsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // bytes into the buffer's array, of slot 0; a multiple of 16, as stride and guard are
+	Stride        uint64                 `protobuf:"varint,3,opt,name=stride,proto3" json:"stride,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"` // of one slot, without bands
+	Guard         uint64                 `protobuf:"varint,5,opt,name=guard,proto3" json:"guard,omitempty"`
+	Count         uint32                 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlotsRequest) Reset() {
+	*x = SlotsRequest{}
+	mi := &file_keeper_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlotsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlotsRequest) ProtoMessage() {}
+
+func (x *SlotsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlotsRequest.ProtoReflect.Descriptor instead.
+func (*SlotsRequest) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SlotsRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SlotsRequest) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *SlotsRequest) GetStride() uint64 {
+	if x != nil {
+		return x.Stride
+	}
+	return 0
+}
+
+func (x *SlotsRequest) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *SlotsRequest) GetGuard() uint64 {
+	if x != nil {
+		return x.Guard
+	}
+	return 0
+}
+
+func (x *SlotsRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type InspectSlotsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hashes        []uint64               `protobuf:"fixed64,1,rep,packed,name=hashes,proto3" json:"hashes,omitempty"` // as InspectResponse.hash, by slot
+	GuardsIntact  bool                   `protobuf:"varint,2,opt,name=guards_intact,json=guardsIntact,proto3" json:"guards_intact,omitempty"`
+	BadSlot       uint32                 `protobuf:"varint,3,opt,name=bad_slot,json=badSlot,proto3" json:"bad_slot,omitempty"`    // beside which the first changed guard byte is
+	FirstBad      int64                  `protobuf:"varint,4,opt,name=first_bad,json=firstBad,proto3" json:"first_bad,omitempty"` // that byte's offset from the slot's first
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InspectSlotsResponse) Reset() {
+	*x = InspectSlotsResponse{}
+	mi := &file_keeper_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InspectSlotsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InspectSlotsResponse) ProtoMessage() {}
+
+func (x *InspectSlotsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InspectSlotsResponse.ProtoReflect.Descriptor instead.
+func (*InspectSlotsResponse) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *InspectSlotsResponse) GetHashes() []uint64 {
+	if x != nil {
+		return x.Hashes
+	}
+	return nil
+}
+
+func (x *InspectSlotsResponse) GetGuardsIntact() bool {
+	if x != nil {
+		return x.GuardsIntact
+	}
+	return false
+}
+
+func (x *InspectSlotsResponse) GetBadSlot() uint32 {
+	if x != nil {
+		return x.BadSlot
+	}
+	return 0
+}
+
+func (x *InspectSlotsResponse) GetFirstBad() int64 {
+	if x != nil {
+		return x.FirstBad
+	}
+	return 0
+}
+
+// A place in a buffer's array.
+type Place struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Offset        uint64                 `protobuf:"varint,2,opt,name=offset,proto3" json:"offset,omitempty"` // a multiple of 16
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Place) Reset() {
+	*x = Place{}
+	mi := &file_keeper_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Place) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Place) ProtoMessage() {}
+
+func (x *Place) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Place.ProtoReflect.Descriptor instead.
+func (*Place) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Place) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Place) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+// What one launch of a stream reads and writes, one array of equal size at each place.
+type StreamSet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reads         []*Place               `protobuf:"bytes,1,rep,name=reads,proto3" json:"reads,omitempty"`   // 1 to 4
+	Writes        []*Place               `protobuf:"bytes,2,rep,name=writes,proto3" json:"writes,omitempty"` // 1 to 3
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamSet) Reset() {
+	*x = StreamSet{}
+	mi := &file_keeper_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamSet) ProtoMessage() {}
+
+func (x *StreamSet) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamSet.ProtoReflect.Descriptor instead.
+func (*StreamSet) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *StreamSet) GetReads() []*Place {
+	if x != nil {
+		return x.Reads
+	}
+	return nil
+}
+
+func (x *StreamSet) GetWrites() []*Place {
+	if x != nil {
+		return x.Writes
+	}
+	return nil
+}
+
+type PrepareStreamRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Sets          []*StreamSet           `protobuf:"bytes,1,rep,name=sets,proto3" json:"sets,omitempty"`
+	Bytes         uint64                 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"` // at each place
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrepareStreamRequest) Reset() {
+	*x = PrepareStreamRequest{}
+	mi := &file_keeper_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrepareStreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrepareStreamRequest) ProtoMessage() {}
+
+func (x *PrepareStreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrepareStreamRequest.ProtoReflect.Descriptor instead.
+func (*PrepareStreamRequest) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *PrepareStreamRequest) GetSets() []*StreamSet {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *PrepareStreamRequest) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+type PrepareStreamResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Variants      uint32                 `protobuf:"varint,1,opt,name=variants,proto3" json:"variants,omitempty"` // ways to stream that Stream knows; way 0 is the frozen one
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PrepareStreamResponse) Reset() {
+	*x = PrepareStreamResponse{}
+	mi := &file_keeper_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PrepareStreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PrepareStreamResponse) ProtoMessage() {}
+
+func (x *PrepareStreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PrepareStreamResponse.ProtoReflect.Descriptor instead.
+func (*PrepareStreamResponse) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *PrepareStreamResponse) GetVariants() uint32 {
+	if x != nil {
+		return x.Variants
+	}
+	return 0
+}
+
+type StreamRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Launches      uint32                 `protobuf:"varint,1,opt,name=launches,proto3" json:"launches,omitempty"`
+	FirstSet      uint32                 `protobuf:"varint,2,opt,name=first_set,json=firstSet,proto3" json:"first_set,omitempty"` // launch i works on set (first_set + i) mod number of sets
+	Variant       uint32                 `protobuf:"varint,3,opt,name=variant,proto3" json:"variant,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamRequest) Reset() {
+	*x = StreamRequest{}
+	mi := &file_keeper_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamRequest) ProtoMessage() {}
+
+func (x *StreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamRequest.ProtoReflect.Descriptor instead.
+func (*StreamRequest) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *StreamRequest) GetLaunches() uint32 {
+	if x != nil {
+		return x.Launches
+	}
+	return 0
+}
+
+func (x *StreamRequest) GetFirstSet() uint32 {
+	if x != nil {
+		return x.FirstSet
+	}
+	return 0
+}
+
+func (x *StreamRequest) GetVariant() uint32 {
+	if x != nil {
+		return x.Variant
+	}
+	return 0
+}
+
+type SpinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Launches      uint32                 `protobuf:"varint,1,opt,name=launches,proto3" json:"launches,omitempty"`
+	Nanoseconds   uint64                 `protobuf:"varint,2,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"` // at most 10 ms
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SpinRequest) Reset() {
+	*x = SpinRequest{}
+	mi := &file_keeper_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SpinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SpinRequest) ProtoMessage() {}
+
+func (x *SpinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SpinRequest.ProtoReflect.Descriptor instead.
+func (*SpinRequest) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SpinRequest) GetLaunches() uint32 {
+	if x != nil {
+		return x.Launches
+	}
+	return 0
+}
+
+func (x *SpinRequest) GetNanoseconds() uint64 {
+	if x != nil {
+		return x.Nanoseconds
+	}
+	return 0
+}
+
+type BatchResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DeviceMs      float64                `protobuf:"fixed64,1,opt,name=device_ms,json=deviceMs,proto3" json:"device_ms,omitempty"` // device events around the batch
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchResponse) Reset() {
+	*x = BatchResponse{}
+	mi := &file_keeper_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchResponse) ProtoMessage() {}
+
+func (x *BatchResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_keeper_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchResponse.ProtoReflect.Descriptor instead.
+func (*BatchResponse) Descriptor() ([]byte, []int) {
+	return file_keeper_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *BatchResponse) GetDeviceMs() float64 {
+	if x != nil {
+		return x.DeviceMs
+	}
+	return 0
+}
+
 var File_keeper_proto protoreflect.FileDescriptor
 
 const file_keeper_proto_rawDesc = "" +
@@ -817,7 +1329,39 @@ const file_keeper_proto_rawDesc = "" +
 	"\rCanaryRequest\"4\n" +
 	"\x0eCanaryResponse\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text2\x82\x05\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x90\x01\n" +
+	"\fSlotsRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x16\n" +
+	"\x06stride\x18\x03 \x01(\x04R\x06stride\x12\x14\n" +
+	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12\x14\n" +
+	"\x05guard\x18\x05 \x01(\x04R\x05guard\x12\x14\n" +
+	"\x05count\x18\x06 \x01(\rR\x05count\"\x8b\x01\n" +
+	"\x14InspectSlotsResponse\x12\x16\n" +
+	"\x06hashes\x18\x01 \x03(\x06R\x06hashes\x12#\n" +
+	"\rguards_intact\x18\x02 \x01(\bR\fguardsIntact\x12\x19\n" +
+	"\bbad_slot\x18\x03 \x01(\rR\abadSlot\x12\x1b\n" +
+	"\tfirst_bad\x18\x04 \x01(\x03R\bfirstBad\"/\n" +
+	"\x05Place\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x04R\x06offset\"o\n" +
+	"\tStreamSet\x12/\n" +
+	"\x05reads\x18\x01 \x03(\v2\x19.scanhost.keeper.v1.PlaceR\x05reads\x121\n" +
+	"\x06writes\x18\x02 \x03(\v2\x19.scanhost.keeper.v1.PlaceR\x06writes\"_\n" +
+	"\x14PrepareStreamRequest\x121\n" +
+	"\x04sets\x18\x01 \x03(\v2\x1d.scanhost.keeper.v1.StreamSetR\x04sets\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x04R\x05bytes\"3\n" +
+	"\x15PrepareStreamResponse\x12\x1a\n" +
+	"\bvariants\x18\x01 \x01(\rR\bvariants\"b\n" +
+	"\rStreamRequest\x12\x1a\n" +
+	"\blaunches\x18\x01 \x01(\rR\blaunches\x12\x1b\n" +
+	"\tfirst_set\x18\x02 \x01(\rR\bfirstSet\x12\x18\n" +
+	"\avariant\x18\x03 \x01(\rR\avariant\"K\n" +
+	"\vSpinRequest\x12\x1a\n" +
+	"\blaunches\x18\x01 \x01(\rR\blaunches\x12 \n" +
+	"\vnanoseconds\x18\x02 \x01(\x04R\vnanoseconds\",\n" +
+	"\rBatchResponse\x12\x1b\n" +
+	"\tdevice_ms\x18\x01 \x01(\x01R\bdeviceMs2\xb5\b\n" +
 	"\x06Keeper\x12I\n" +
 	"\x04Info\x12\x1f.scanhost.keeper.v1.InfoRequest\x1a .scanhost.keeper.v1.InfoResponse\x12U\n" +
 	"\bAllocate\x12#.scanhost.keeper.v1.AllocateRequest\x1a$.scanhost.keeper.v1.AllocateResponse\x12J\n" +
@@ -826,7 +1370,12 @@ const file_keeper_proto_rawDesc = "" +
 	"\x06Poison\x12!.scanhost.keeper.v1.PoisonRequest\x1a\".scanhost.keeper.v1.PoisonResponse\x12R\n" +
 	"\aInspect\x12\".scanhost.keeper.v1.InspectRequest\x1a#.scanhost.keeper.v1.InspectResponse\x12I\n" +
 	"\x04Free\x12\x1f.scanhost.keeper.v1.FreeRequest\x1a .scanhost.keeper.v1.FreeResponse\x12O\n" +
-	"\x06Canary\x12!.scanhost.keeper.v1.CanaryRequest\x1a\".scanhost.keeper.v1.CanaryResponseB#Z!scanhost/shared/contract/keeperv1b\x06proto3"
+	"\x06Canary\x12!.scanhost.keeper.v1.CanaryRequest\x1a\".scanhost.keeper.v1.CanaryResponse\x12S\n" +
+	"\vPoisonSlots\x12 .scanhost.keeper.v1.SlotsRequest\x1a\".scanhost.keeper.v1.PoisonResponse\x12Z\n" +
+	"\fInspectSlots\x12 .scanhost.keeper.v1.SlotsRequest\x1a(.scanhost.keeper.v1.InspectSlotsResponse\x12d\n" +
+	"\rPrepareStream\x12(.scanhost.keeper.v1.PrepareStreamRequest\x1a).scanhost.keeper.v1.PrepareStreamResponse\x12N\n" +
+	"\x06Stream\x12!.scanhost.keeper.v1.StreamRequest\x1a!.scanhost.keeper.v1.BatchResponse\x12J\n" +
+	"\x04Spin\x12\x1f.scanhost.keeper.v1.SpinRequest\x1a!.scanhost.keeper.v1.BatchResponseB#Z!scanhost/shared/contract/keeperv1b\x06proto3"
 
 var (
 	file_keeper_proto_rawDescOnce sync.Once
@@ -840,45 +1389,67 @@ func file_keeper_proto_rawDescGZIP() []byte {
 	return file_keeper_proto_rawDescData
 }
 
-var file_keeper_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_keeper_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_keeper_proto_goTypes = []any{
-	(*InfoRequest)(nil),      // 0: scanhost.keeper.v1.InfoRequest
-	(*InfoResponse)(nil),     // 1: scanhost.keeper.v1.InfoResponse
-	(*AllocateRequest)(nil),  // 2: scanhost.keeper.v1.AllocateRequest
-	(*AllocateResponse)(nil), // 3: scanhost.keeper.v1.AllocateResponse
-	(*CopyRequest)(nil),      // 4: scanhost.keeper.v1.CopyRequest
-	(*CopyResponse)(nil),     // 5: scanhost.keeper.v1.CopyResponse
-	(*PoisonRequest)(nil),    // 6: scanhost.keeper.v1.PoisonRequest
-	(*PoisonResponse)(nil),   // 7: scanhost.keeper.v1.PoisonResponse
-	(*InspectRequest)(nil),   // 8: scanhost.keeper.v1.InspectRequest
-	(*InspectResponse)(nil),  // 9: scanhost.keeper.v1.InspectResponse
-	(*FreeRequest)(nil),      // 10: scanhost.keeper.v1.FreeRequest
-	(*FreeResponse)(nil),     // 11: scanhost.keeper.v1.FreeResponse
-	(*CanaryRequest)(nil),    // 12: scanhost.keeper.v1.CanaryRequest
-	(*CanaryResponse)(nil),   // 13: scanhost.keeper.v1.CanaryResponse
+	(*InfoRequest)(nil),           // 0: scanhost.keeper.v1.InfoRequest
+	(*InfoResponse)(nil),          // 1: scanhost.keeper.v1.InfoResponse
+	(*AllocateRequest)(nil),       // 2: scanhost.keeper.v1.AllocateRequest
+	(*AllocateResponse)(nil),      // 3: scanhost.keeper.v1.AllocateResponse
+	(*CopyRequest)(nil),           // 4: scanhost.keeper.v1.CopyRequest
+	(*CopyResponse)(nil),          // 5: scanhost.keeper.v1.CopyResponse
+	(*PoisonRequest)(nil),         // 6: scanhost.keeper.v1.PoisonRequest
+	(*PoisonResponse)(nil),        // 7: scanhost.keeper.v1.PoisonResponse
+	(*InspectRequest)(nil),        // 8: scanhost.keeper.v1.InspectRequest
+	(*InspectResponse)(nil),       // 9: scanhost.keeper.v1.InspectResponse
+	(*FreeRequest)(nil),           // 10: scanhost.keeper.v1.FreeRequest
+	(*FreeResponse)(nil),          // 11: scanhost.keeper.v1.FreeResponse
+	(*CanaryRequest)(nil),         // 12: scanhost.keeper.v1.CanaryRequest
+	(*CanaryResponse)(nil),        // 13: scanhost.keeper.v1.CanaryResponse
+	(*SlotsRequest)(nil),          // 14: scanhost.keeper.v1.SlotsRequest
+	(*InspectSlotsResponse)(nil),  // 15: scanhost.keeper.v1.InspectSlotsResponse
+	(*Place)(nil),                 // 16: scanhost.keeper.v1.Place
+	(*StreamSet)(nil),             // 17: scanhost.keeper.v1.StreamSet
+	(*PrepareStreamRequest)(nil),  // 18: scanhost.keeper.v1.PrepareStreamRequest
+	(*PrepareStreamResponse)(nil), // 19: scanhost.keeper.v1.PrepareStreamResponse
+	(*StreamRequest)(nil),         // 20: scanhost.keeper.v1.StreamRequest
+	(*SpinRequest)(nil),           // 21: scanhost.keeper.v1.SpinRequest
+	(*BatchResponse)(nil),         // 22: scanhost.keeper.v1.BatchResponse
 }
 var file_keeper_proto_depIdxs = []int32{
-	0,  // 0: scanhost.keeper.v1.Keeper.Info:input_type -> scanhost.keeper.v1.InfoRequest
-	2,  // 1: scanhost.keeper.v1.Keeper.Allocate:input_type -> scanhost.keeper.v1.AllocateRequest
-	4,  // 2: scanhost.keeper.v1.Keeper.Write:input_type -> scanhost.keeper.v1.CopyRequest
-	4,  // 3: scanhost.keeper.v1.Keeper.Read:input_type -> scanhost.keeper.v1.CopyRequest
-	6,  // 4: scanhost.keeper.v1.Keeper.Poison:input_type -> scanhost.keeper.v1.PoisonRequest
-	8,  // 5: scanhost.keeper.v1.Keeper.Inspect:input_type -> scanhost.keeper.v1.InspectRequest
-	10, // 6: scanhost.keeper.v1.Keeper.Free:input_type -> scanhost.keeper.v1.FreeRequest
-	12, // 7: scanhost.keeper.v1.Keeper.Canary:input_type -> scanhost.keeper.v1.CanaryRequest
-	1,  // 8: scanhost.keeper.v1.Keeper.Info:output_type -> scanhost.keeper.v1.InfoResponse
-	3,  // 9: scanhost.keeper.v1.Keeper.Allocate:output_type -> scanhost.keeper.v1.AllocateResponse
-	5,  // 10: scanhost.keeper.v1.Keeper.Write:output_type -> scanhost.keeper.v1.CopyResponse
-	5,  // 11: scanhost.keeper.v1.Keeper.Read:output_type -> scanhost.keeper.v1.CopyResponse
-	7,  // 12: scanhost.keeper.v1.Keeper.Poison:output_type -> scanhost.keeper.v1.PoisonResponse
-	9,  // 13: scanhost.keeper.v1.Keeper.Inspect:output_type -> scanhost.keeper.v1.InspectResponse
-	11, // 14: scanhost.keeper.v1.Keeper.Free:output_type -> scanhost.keeper.v1.FreeResponse
-	13, // 15: scanhost.keeper.v1.Keeper.Canary:output_type -> scanhost.keeper.v1.CanaryResponse
-	8,  // [8:16] is the sub-list for method output_type
-	0,  // [0:8] is the sub-list for method input_type
-	0,  // [0:0] is the sub-list for extension type_name
-	0,  // [0:0] is the sub-list for extension extendee
-	0,  // [0:0] is the sub-list for field type_name
+	16, // 0: scanhost.keeper.v1.StreamSet.reads:type_name -> scanhost.keeper.v1.Place
+	16, // 1: scanhost.keeper.v1.StreamSet.writes:type_name -> scanhost.keeper.v1.Place
+	17, // 2: scanhost.keeper.v1.PrepareStreamRequest.sets:type_name -> scanhost.keeper.v1.StreamSet
+	0,  // 3: scanhost.keeper.v1.Keeper.Info:input_type -> scanhost.keeper.v1.InfoRequest
+	2,  // 4: scanhost.keeper.v1.Keeper.Allocate:input_type -> scanhost.keeper.v1.AllocateRequest
+	4,  // 5: scanhost.keeper.v1.Keeper.Write:input_type -> scanhost.keeper.v1.CopyRequest
+	4,  // 6: scanhost.keeper.v1.Keeper.Read:input_type -> scanhost.keeper.v1.CopyRequest
+	6,  // 7: scanhost.keeper.v1.Keeper.Poison:input_type -> scanhost.keeper.v1.PoisonRequest
+	8,  // 8: scanhost.keeper.v1.Keeper.Inspect:input_type -> scanhost.keeper.v1.InspectRequest
+	10, // 9: scanhost.keeper.v1.Keeper.Free:input_type -> scanhost.keeper.v1.FreeRequest
+	12, // 10: scanhost.keeper.v1.Keeper.Canary:input_type -> scanhost.keeper.v1.CanaryRequest
+	14, // 11: scanhost.keeper.v1.Keeper.PoisonSlots:input_type -> scanhost.keeper.v1.SlotsRequest
+	14, // 12: scanhost.keeper.v1.Keeper.InspectSlots:input_type -> scanhost.keeper.v1.SlotsRequest
+	18, // 13: scanhost.keeper.v1.Keeper.PrepareStream:input_type -> scanhost.keeper.v1.PrepareStreamRequest
+	20, // 14: scanhost.keeper.v1.Keeper.Stream:input_type -> scanhost.keeper.v1.StreamRequest
+	21, // 15: scanhost.keeper.v1.Keeper.Spin:input_type -> scanhost.keeper.v1.SpinRequest
+	1,  // 16: scanhost.keeper.v1.Keeper.Info:output_type -> scanhost.keeper.v1.InfoResponse
+	3,  // 17: scanhost.keeper.v1.Keeper.Allocate:output_type -> scanhost.keeper.v1.AllocateResponse
+	5,  // 18: scanhost.keeper.v1.Keeper.Write:output_type -> scanhost.keeper.v1.CopyResponse
+	5,  // 19: scanhost.keeper.v1.Keeper.Read:output_type -> scanhost.keeper.v1.CopyResponse
+	7,  // 20: scanhost.keeper.v1.Keeper.Poison:output_type -> scanhost.keeper.v1.PoisonResponse
+	9,  // 21: scanhost.keeper.v1.Keeper.Inspect:output_type -> scanhost.keeper.v1.InspectResponse
+	11, // 22: scanhost.keeper.v1.Keeper.Free:output_type -> scanhost.keeper.v1.FreeResponse
+	13, // 23: scanhost.keeper.v1.Keeper.Canary:output_type -> scanhost.keeper.v1.CanaryResponse
+	7,  // 24: scanhost.keeper.v1.Keeper.PoisonSlots:output_type -> scanhost.keeper.v1.PoisonResponse
+	15, // 25: scanhost.keeper.v1.Keeper.InspectSlots:output_type -> scanhost.keeper.v1.InspectSlotsResponse
+	19, // 26: scanhost.keeper.v1.Keeper.PrepareStream:output_type -> scanhost.keeper.v1.PrepareStreamResponse
+	22, // 27: scanhost.keeper.v1.Keeper.Stream:output_type -> scanhost.keeper.v1.BatchResponse
+	22, // 28: scanhost.keeper.v1.Keeper.Spin:output_type -> scanhost.keeper.v1.BatchResponse
+	16, // [16:29] is the sub-list for method output_type
+	3,  // [3:16] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_keeper_proto_init() }
@@ -892,7 +1463,7 @@ func file_keeper_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_keeper_proto_rawDesc), len(file_keeper_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,14 +22,19 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Keeper_Info_FullMethodName     = "/scanhost.keeper.v1.Keeper/Info"
-	Keeper_Allocate_FullMethodName = "/scanhost.keeper.v1.Keeper/Allocate"
-	Keeper_Write_FullMethodName    = "/scanhost.keeper.v1.Keeper/Write"
-	Keeper_Read_FullMethodName     = "/scanhost.keeper.v1.Keeper/Read"
-	Keeper_Poison_FullMethodName   = "/scanhost.keeper.v1.Keeper/Poison"
-	Keeper_Inspect_FullMethodName  = "/scanhost.keeper.v1.Keeper/Inspect"
-	Keeper_Free_FullMethodName     = "/scanhost.keeper.v1.Keeper/Free"
-	Keeper_Canary_FullMethodName   = "/scanhost.keeper.v1.Keeper/Canary"
+	Keeper_Info_FullMethodName          = "/scanhost.keeper.v1.Keeper/Info"
+	Keeper_Allocate_FullMethodName      = "/scanhost.keeper.v1.Keeper/Allocate"
+	Keeper_Write_FullMethodName         = "/scanhost.keeper.v1.Keeper/Write"
+	Keeper_Read_FullMethodName          = "/scanhost.keeper.v1.Keeper/Read"
+	Keeper_Poison_FullMethodName        = "/scanhost.keeper.v1.Keeper/Poison"
+	Keeper_Inspect_FullMethodName       = "/scanhost.keeper.v1.Keeper/Inspect"
+	Keeper_Free_FullMethodName          = "/scanhost.keeper.v1.Keeper/Free"
+	Keeper_Canary_FullMethodName        = "/scanhost.keeper.v1.Keeper/Canary"
+	Keeper_PoisonSlots_FullMethodName   = "/scanhost.keeper.v1.Keeper/PoisonSlots"
+	Keeper_InspectSlots_FullMethodName  = "/scanhost.keeper.v1.Keeper/InspectSlots"
+	Keeper_PrepareStream_FullMethodName = "/scanhost.keeper.v1.Keeper/PrepareStream"
+	Keeper_Stream_FullMethodName        = "/scanhost.keeper.v1.Keeper/Stream"
+	Keeper_Spin_FullMethodName          = "/scanhost.keeper.v1.Keeper/Spin"
 )
 
 // KeeperClient is the client API for Keeper service.
@@ -51,6 +56,16 @@ type KeeperClient interface {
 	Free(ctx context.Context, in *FreeRequest, opts ...grpc.CallOption) (*FreeResponse, error)
 	// Runs a tiny kernel and checks its result: the GPU still works.
 	Canary(ctx context.Context, in *CanaryRequest, opts ...grpc.CallOption) (*CanaryResponse, error)
+	// Fills slots and the bands around them with the buffer's pattern, and ends what persists in L2.
+	PoisonSlots(ctx context.Context, in *SlotsRequest, opts ...grpc.CallOption) (*PoisonResponse, error)
+	// Looks at every slot and the bands around it.
+	InspectSlots(ctx context.Context, in *SlotsRequest, opts ...grpc.CallOption) (*InspectSlotsResponse, error)
+	// Gets ready to stream; a stream made before is forgotten.
+	PrepareStream(ctx context.Context, in *PrepareStreamRequest, opts ...grpc.CallOption) (*PrepareStreamResponse, error)
+	// Runs a batch of the prepared stream and returns when it has ended on the device. Timed like a plugin's.
+	Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (*BatchResponse, error)
+	// Runs a batch of kernels that each spin for a given time of the device's own timer.
+	Spin(ctx context.Context, in *SpinRequest, opts ...grpc.CallOption) (*BatchResponse, error)
 }
 
 type keeperClient struct {
@@ -141,6 +156,56 @@ func (c *keeperClient) Canary(ctx context.Context, in *CanaryRequest, opts ...gr
 	return out, nil
 }
 
+func (c *keeperClient) PoisonSlots(ctx context.Context, in *SlotsRequest, opts ...grpc.CallOption) (*PoisonResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PoisonResponse)
+	err := c.cc.Invoke(ctx, Keeper_PoisonSlots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *keeperClient) InspectSlots(ctx context.Context, in *SlotsRequest, opts ...grpc.CallOption) (*InspectSlotsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(InspectSlotsResponse)
+	err := c.cc.Invoke(ctx, Keeper_InspectSlots_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *keeperClient) PrepareStream(ctx context.Context, in *PrepareStreamRequest, opts ...grpc.CallOption) (*PrepareStreamResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PrepareStreamResponse)
+	err := c.cc.Invoke(ctx, Keeper_PrepareStream_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *keeperClient) Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (*BatchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchResponse)
+	err := c.cc.Invoke(ctx, Keeper_Stream_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *keeperClient) Spin(ctx context.Context, in *SpinRequest, opts ...grpc.CallOption) (*BatchResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchResponse)
+	err := c.cc.Invoke(ctx, Keeper_Spin_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // KeeperServer is the server API for Keeper service.
 // All implementations must embed UnimplementedKeeperServer
 // for forward compatibility.
@@ -160,6 +225,16 @@ type KeeperServer interface {
 	Free(context.Context, *FreeRequest) (*FreeResponse, error)
 	// Runs a tiny kernel and checks its result: the GPU still works.
 	Canary(context.Context, *CanaryRequest) (*CanaryResponse, error)
+	// Fills slots and the bands around them with the buffer's pattern, and ends what persists in L2.
+	PoisonSlots(context.Context, *SlotsRequest) (*PoisonResponse, error)
+	// Looks at every slot and the bands around it.
+	InspectSlots(context.Context, *SlotsRequest) (*InspectSlotsResponse, error)
+	// Gets ready to stream; a stream made before is forgotten.
+	PrepareStream(context.Context, *PrepareStreamRequest) (*PrepareStreamResponse, error)
+	// Runs a batch of the prepared stream and returns when it has ended on the device. Timed like a plugin's.
+	Stream(context.Context, *StreamRequest) (*BatchResponse, error)
+	// Runs a batch of kernels that each spin for a given time of the device's own timer.
+	Spin(context.Context, *SpinRequest) (*BatchResponse, error)
 	mustEmbedUnimplementedKeeperServer()
 }
 
@@ -193,6 +268,21 @@ func (UnimplementedKeeperServer) Free(context.Context, *FreeRequest) (*FreeRespo
 }
 func (UnimplementedKeeperServer) Canary(context.Context, *CanaryRequest) (*CanaryResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Canary not implemented")
+}
+func (UnimplementedKeeperServer) PoisonSlots(context.Context, *SlotsRequest) (*PoisonResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PoisonSlots not implemented")
+}
+func (UnimplementedKeeperServer) InspectSlots(context.Context, *SlotsRequest) (*InspectSlotsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method InspectSlots not implemented")
+}
+func (UnimplementedKeeperServer) PrepareStream(context.Context, *PrepareStreamRequest) (*PrepareStreamResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PrepareStream not implemented")
+}
+func (UnimplementedKeeperServer) Stream(context.Context, *StreamRequest) (*BatchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Stream not implemented")
+}
+func (UnimplementedKeeperServer) Spin(context.Context, *SpinRequest) (*BatchResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Spin not implemented")
 }
 func (UnimplementedKeeperServer) mustEmbedUnimplementedKeeperServer() {}
 func (UnimplementedKeeperServer) testEmbeddedByValue()                {}
@@ -359,6 +449,96 @@ func _Keeper_Canary_Handler(srv interface{}, ctx context.Context, dec func(inter
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Keeper_PoisonSlots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SlotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(KeeperServer).PoisonSlots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Keeper_PoisonSlots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(KeeperServer).PoisonSlots(ctx, req.(*SlotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Keeper_InspectSlots_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SlotsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(KeeperServer).InspectSlots(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Keeper_InspectSlots_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(KeeperServer).InspectSlots(ctx, req.(*SlotsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Keeper_PrepareStream_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PrepareStreamRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(KeeperServer).PrepareStream(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Keeper_PrepareStream_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(KeeperServer).PrepareStream(ctx, req.(*PrepareStreamRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Keeper_Stream_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StreamRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(KeeperServer).Stream(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Keeper_Stream_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(KeeperServer).Stream(ctx, req.(*StreamRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Keeper_Spin_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SpinRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(KeeperServer).Spin(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Keeper_Spin_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(KeeperServer).Spin(ctx, req.(*SpinRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Keeper_ServiceDesc is the grpc.ServiceDesc for Keeper service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -397,6 +577,26 @@ var Keeper_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Canary",
 			Handler:    _Keeper_Canary_Handler,
+		},
+		{
+			MethodName: "PoisonSlots",
+			Handler:    _Keeper_PoisonSlots_Handler,
+		},
+		{
+			MethodName: "InspectSlots",
+			Handler:    _Keeper_InspectSlots_Handler,
+		},
+		{
+			MethodName: "PrepareStream",
+			Handler:    _Keeper_PrepareStream_Handler,
+		},
+		{
+			MethodName: "Stream",
+			Handler:    _Keeper_Stream_Handler,
+		},
+		{
+			MethodName: "Spin",
+			Handler:    _Keeper_Spin_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -400,7 +400,7 @@ type DescribeResponse struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                        // as in plugin.toml: [a-z][a-z0-9_]*
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`                                  // semantic version of the plugin
 	Protocol      uint32                 `protobuf:"varint,3,opt,name=protocol,proto3" json:"protocol,omitempty"`                               // major version of this contract: 1
-	Capabilities  []string               `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`                        // minor additions this plugin knows; none are defined yet
+	Capabilities  []string               `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`                        // minor additions this plugin knows: graph (LaunchRequest.graph)
 	Ops           []*OpSupport           `protobuf:"bytes,5,rep,name=ops,proto3" json:"ops,omitempty"`                                          // one entry for each op
 	Backend       Backend                `protobuf:"varint,6,opt,name=backend,proto3,enum=scanhost.kernel.v1.Backend" json:"backend,omitempty"` // what this executable was built for
 	Tunables      []*Tunable             `protobuf:"bytes,7,rep,name=tunables,proto3" json:"tunables,omitempty"`
@@ -1129,11 +1129,14 @@ func (x *Unsupported) GetReason() string {
 }
 
 type LaunchRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Handle        uint64                 `protobuf:"varint,1,opt,name=handle,proto3" json:"handle,omitempty"`
-	Launches      uint32                 `protobuf:"varint,2,opt,name=launches,proto3" json:"launches,omitempty"` // n >= 1. Launch i works on set (first_set + i) mod number of sets
-	FirstSet      uint32                 `protobuf:"varint,3,opt,name=first_set,json=firstSet,proto3" json:"first_set,omitempty"`
-	Simt          *SimtOptions           `protobuf:"bytes,4,opt,name=simt,proto3" json:"simt,omitempty"` // backend simt only
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Handle   uint64                 `protobuf:"varint,1,opt,name=handle,proto3" json:"handle,omitempty"`
+	Launches uint32                 `protobuf:"varint,2,opt,name=launches,proto3" json:"launches,omitempty"` // n >= 1. Launch i works on set (first_set + i) mod number of sets
+	FirstSet uint32                 `protobuf:"varint,3,opt,name=first_set,json=firstSet,proto3" json:"first_set,omitempty"`
+	Simt     *SimtOptions           `protobuf:"bytes,4,opt,name=simt,proto3" json:"simt,omitempty"` // backend simt only
+	// Capability "graph": the batch is one replay of a captured graph of it. The graph is captured when handle,
+	// launches or first_set differ from the replay before, so the host times only a repeated call.
+	Graph         bool `protobuf:"varint,5,opt,name=graph,proto3" json:"graph,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1194,6 +1197,13 @@ func (x *LaunchRequest) GetSimt() *SimtOptions {
 		return x.Simt
 	}
 	return nil
+}
+
+func (x *LaunchRequest) GetGraph() bool {
+	if x != nil {
+		return x.Graph
+	}
+	return false
 }
 
 // How the simulated GPU runs a batch. Any field left 0 means its default.
@@ -1750,12 +1760,13 @@ const file_kernel_proto_rawDesc = "" +
 	"\x06handle\x18\x01 \x01(\x04R\x06handle\x12'\n" +
 	"\x0fworkspace_bytes\x18\x02 \x01(\x04R\x0eworkspaceBytes\"%\n" +
 	"\vUnsupported\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x95\x01\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xab\x01\n" +
 	"\rLaunchRequest\x12\x16\n" +
 	"\x06handle\x18\x01 \x01(\x04R\x06handle\x12\x1a\n" +
 	"\blaunches\x18\x02 \x01(\rR\blaunches\x12\x1b\n" +
 	"\tfirst_set\x18\x03 \x01(\rR\bfirstSet\x123\n" +
-	"\x04simt\x18\x04 \x01(\v2\x1f.scanhost.kernel.v1.SimtOptionsR\x04simt\"\xc8\x01\n" +
+	"\x04simt\x18\x04 \x01(\v2\x1f.scanhost.kernel.v1.SimtOptionsR\x04simt\x12\x14\n" +
+	"\x05graph\x18\x05 \x01(\bR\x05graph\"\xc8\x01\n" +
 	"\vSimtOptions\x128\n" +
 	"\x04mode\x18\x01 \x01(\x0e2$.scanhost.kernel.v1.SimtOptions.ModeR\x04mode\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12'\n" +

@@ -104,6 +104,7 @@ type Simt struct {
 	Mode                    int32
 	ResidentBlocks, Workers uint32
 	Seed                    uint64
+	Graph                   uint64 // CUDA: not 0 replays the batch as a graph; see abi.h
 }
 
 // Report is what a batch left behind.
@@ -127,27 +128,55 @@ func (k Kernel) Prepare(p Problem) (workspace uint64, status Status, text string
 	return uint64(bytes), status, C.GoString(buffer)
 }
 
-// Launch runs a batch; launch i works on sets[(first+i) % len(sets)].
-func (k Kernel) Launch(p Problem, sets [][]Array, first, launches uint32, workspace unsafe.Pointer, workspaceBytes uint64, simt Simt) Report {
-	c := p.c()
-	cSets := (*C.scanhost_set)(C.calloc(C.size_t(len(sets)), C.sizeof_scanhost_set))
-	defer C.free(unsafe.Pointer(cSets))
-	for s, arrays := range sets {
-		set := &unsafe.Slice(cSets, len(sets))[s]
-		for i, a := range arrays {
-			set.arrays[i].pointer = a.Pointer
-			set.arrays[i].bytes = C.uint64_t(a.Bytes)
+// Sets are the arrays of a problem's launches in C's memory, so that a timed batch does not build them.
+type Sets struct {
+	c *C.scanhost_set
+	n int
+}
+
+// NewSets is freed by Free.
+func NewSets(sets [][]Array) Sets {
+	s := Sets{(*C.scanhost_set)(C.calloc(C.size_t(len(sets)), C.sizeof_scanhost_set)), len(sets)}
+	for i, arrays := range sets {
+		set := &unsafe.Slice(s.c, s.n)[i]
+		for k, a := range arrays {
+			set.arrays[k].pointer = a.Pointer
+			set.arrays[k].bytes = C.uint64_t(a.Bytes)
 			if a.Writable {
-				set.arrays[i].writable = 1
+				set.arrays[k].writable = 1
 			}
 		}
 	}
-	how := C.scanhost_simt{mode: C.int32_t(simt.Mode), resident_blocks: C.uint32_t(simt.ResidentBlocks),
-		workers: C.uint32_t(simt.Workers), seed: C.uint64_t(simt.Seed)}
+	return s
+}
+
+// Free ends the sets; a zero Sets has nothing to free.
+func (s Sets) Free() { C.free(unsafe.Pointer(s.c)) }
+
+// Batch is a number of launches; launch i works on set (First + i) mod the number of sets.
+type Batch struct {
+	First, Launches uint32
+	Workspace       unsafe.Pointer
+	WorkspaceBytes  uint64
+	Simt            Simt
+}
+
+// Launch runs a batch on sets that are used once.
+func (k Kernel) Launch(p Problem, sets [][]Array, first, launches uint32, workspace unsafe.Pointer, workspaceBytes uint64, simt Simt) Report {
+	s := NewSets(sets)
+	defer s.Free()
+	return k.Run(p, s, Batch{first, launches, workspace, workspaceBytes, simt})
+}
+
+// Run runs a batch.
+func (k Kernel) Run(p Problem, sets Sets, b Batch) Report {
+	c := p.c()
+	how := C.scanhost_simt{mode: C.int32_t(b.Simt.Mode), resident_blocks: C.uint32_t(b.Simt.ResidentBlocks),
+		workers: C.uint32_t(b.Simt.Workers), seed: C.uint64_t(b.Simt.Seed), graph: C.uint64_t(b.Simt.Graph)}
 	report := (*C.scanhost_report)(C.calloc(1, C.sizeof_scanhost_report))
 	defer C.free(unsafe.Pointer(report))
-	status := C.scanhost_call_launch(k.c, &c, cSets, C.uint32_t(len(sets)), C.uint32_t(first), C.uint32_t(launches),
-		workspace, C.uint64_t(workspaceBytes), &how, report)
+	status := C.scanhost_call_launch(k.c, &c, sets.c, C.uint32_t(sets.n), C.uint32_t(b.First), C.uint32_t(b.Launches),
+		b.Workspace, C.uint64_t(b.WorkspaceBytes), &how, report)
 	return fromC(Status(status), report)
 }
 
