@@ -20,7 +20,8 @@ struct Spine {
 
 struct PairScan {
   Affine first, second;  // compositions up to and including each of the thread's two maps
-  Affine before, total;
+  Affine before;         // composition of all earlier threads' maps
+  Affine total;          // of the block; in the first warp only
 };
 
 // Scans the block's 2 * blockDim.x maps, two neighbouring ones for each thread. Calls and shared memory as for

@@ -10,21 +10,20 @@ struct BlockScanShared {
 
 struct BlockScan {
   Affine before;  // composition of the maps of all threads before this one
-  Affine total;   // composition of the whole block
+  Affine total;   // composition of the whole block; in the first warp only
 };
 
 // Every thread of the block must call, and blockDim.x must be a multiple of 32. The result is valid in every
-// thread. Contains one barrier; shared may be written again after the caller's next barrier.
+// thread, except total. Contains one barrier; shared may be written again after the caller's next barrier.
 __device__ inline BlockScan block_scan(Affine map, BlockScanShared& shared) {
   const int warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
   const Affine inclusive = warp_inclusive_scan(map);
   if (threadIdx.x % WARP == WARP - 1) shared.totals[warp] = inclusive;
   const Affine in_warp = warp_exclusive(inclusive);
   __syncthreads();
-  Affine total = shared.totals[0], before = identity();
-  for (int w = 1; w < warps; w++) {
-    if (w == warp) before = total;
-    total = combine(total, shared.totals[w]);
-  }
-  return {warp == 0 ? in_warp : combine(before, in_warp), total};
+  // The first warp has none before it and folds them all instead.
+  const int end = warp == 0 ? warps : warp;
+  Affine folded = shared.totals[0];
+  for (int w = 1; w < end; w++) folded = combine(folded, shared.totals[w]);
+  return {warp == 0 ? in_warp : combine(folded, in_warp), folded};
 }
