@@ -15,6 +15,7 @@ const (
 	chainLength  = int64(1) << 23 // 32,768 tiles of 256
 	longRow      = int64(1) << 22
 	pastPowerRow = int64(1)<<20 + 1
+	chainRow     = int64(8191) // two of them are 64 tiles of 256: the case whose schedules are explored
 )
 
 // lengthClasses are the lengths of the cover. A case of a class takes the class's next length, so all are used.
@@ -43,6 +44,7 @@ func (o affine) Suite(limits Limits, seed uint64) []Case {
 	b.empty()
 	b.cover()
 	b.drawn()
+	b.chained()
 	b.large()
 	b.overCeiling()
 	return b.cases
@@ -151,6 +153,17 @@ func (b *suiteBuilder) drawn() {
 		length := int64(math.Exp(uniform(draw(0)) * math.Log(float64(longest+1))))
 		rows := 1 + int64(draw(1)%uint64(max(1, min(300, coverCap/max(1, length)))))
 		b.add("random", rows, length, b.options[draw(2)%uint64(len(b.options))], b.limits.DTypes[draw(3)%uint64(len(b.limits.DTypes))])
+	}
+}
+
+// chained is the longest row of decay near 1, where a grouping that varies shows in the bits.
+func (b *suiteBuilder) chained() {
+	length := chainRow
+	if b.limits.MaxLength > 0 {
+		length = min(length, b.limits.MaxLength)
+	}
+	for _, dtype := range b.limits.DTypes {
+		b.add("near1", 2, length, b.with(optStart, optLast), dtype)
 	}
 }
 

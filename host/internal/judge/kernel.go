@@ -115,11 +115,11 @@ func (r *kernelRun) cases() []op.Case {
 }
 
 // exploreElements bounds a case that the checked copy of the simulated GPU runs.
-const exploreElements = 8192
+const exploreElements = 16384
 
 // repeatElements bounds a case that is launched several times off the GPU, where exploring a small case shows
 // more than repeating a large one.
-const repeatElements = 1 << 20
+const repeatElements = 1 << 17
 
 // longElements bounds the case that a real GPU launches many times.
 const longElements = 8 << 20
