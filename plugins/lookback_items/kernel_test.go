@@ -63,3 +63,9 @@ func BenchmarkSimt(b *testing.B) {
 		b.Run(fmt.Sprint(items), func(b *testing.B) { withItems(items).Benchmark(b, 2, 1<<20) })
 	}
 }
+
+func TestBitsDifferFromLookbackByRoundingOnly(t *testing.T) {
+	eachItems(t, func(t *testing.T, k abitest.Kernel) {
+		abitest.Agreement(t, fmt.Sprintf("testdata/golden_%d.txt", k.Tuning[0]), "../lookback/testdata/golden.txt")
+	})
+}

@@ -16,3 +16,7 @@ func TestTraffic(t *testing.T) { underTest.Traffic(t, 2, 8192, 4, 3, 0.01) }
 func TestBitsAreTheSameOnEveryMachine(t *testing.T) { underTest.Golden(t, "testdata/golden.txt") }
 
 func BenchmarkSimt(b *testing.B) { underTest.Benchmark(b, 4, 1<<17) }
+
+func TestBitsDifferFromLookbackByRoundingOnly(t *testing.T) {
+	abitest.Agreement(t, "testdata/golden.txt", "../lookback/testdata/golden.txt")
+}

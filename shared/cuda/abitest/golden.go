@@ -64,3 +64,37 @@ func compareLines(t *testing.T, path, want, got string) {
 		}
 	}
 }
+
+// Agreement compares two golden files, of kernels that group differently: where every operation is exact the
+// bits must be equal, and elsewhere some must differ, or the files would be of one grouping.
+func Agreement(t *testing.T, path, other string) {
+	read := func(path string) map[string]string {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes := map[string]string{}
+		for line := range strings.Lines(string(text)) {
+			hash, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+			hashes[name] = hash
+		}
+		return hashes
+	}
+	mine, theirs := read(path), read(other)
+	shared, differ := 0, 0
+	for name, hash := range mine {
+		their, both := theirs[name]
+		switch {
+		case !both:
+		case hash == their:
+			shared++
+		case strings.Contains(name, ":exact:"):
+			t.Errorf("%s: %s and %s differ, although every operation is exact", name, path, other)
+		default:
+			differ++
+		}
+	}
+	if shared == 0 || differ == 0 {
+		t.Errorf("%s and %s share the bits of %d cases and differ in %d; both should happen", path, other, shared, differ)
+	}
+}
