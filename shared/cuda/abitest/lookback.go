@@ -43,11 +43,11 @@ func (k Kernel) allTilesWait(t *testing.T) {
 	if !registry.Has(registry.SimtCheck) {
 		t.Skip("built without the checked copy (go test -race leaves it out)")
 	}
-	c := Case(t, "signs", 1, 72*k.Tile, "h0")
+	c := Case(t, "signs", 1, 48*k.Tile, "h0")
 	want := k.Run(t, c, nil, registry.Simt{Mode: fast}).Hash()
 	k.Copy = registry.SimtCheck
 	for seed := range uint64(2) {
-		got := k.Run(t, c, nil, registry.Simt{Mode: explore, Seed: seed, ResidentBlocks: 72})
+		got := k.Run(t, c, nil, registry.Simt{Mode: explore, Seed: seed, ResidentBlocks: 48})
 		if got.Hash() != want {
 			t.Errorf("%s: schedule %d gives other bits", c.Name, seed)
 		}
