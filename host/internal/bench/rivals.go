@@ -46,7 +46,8 @@ func (s Sweep) rivals(contender, against string) []Rival {
 		if c.Contender != contender || !found || !c.Timed() || !base.Timed() {
 			continue
 		}
-		d, ok := Compare(base.Samples, c.Samples, s.Seed)
+		a, b := newSide(valid(base.Samples), s.intercept()), newSide(valid(c.Samples), s.intercept())
+		d, ok := compare(a, b, s.Seed, sameRun)
 		if !ok {
 			continue
 		}

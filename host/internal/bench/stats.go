@@ -82,6 +82,13 @@ func newSide(samples []Sample, intercept float64) side {
 	return s
 }
 
+// scale measures the side's times in units of so many seconds.
+func (s side) scale(seconds float64) {
+	for i := range s.logs {
+		s.logs[i] -= math.Log(seconds)
+	}
+}
+
 // grouped has the center of each group of samples that has at least so many, in order of the groups' keys.
 func (s side) grouped(key func(Sample) int, least int) (keys []int, centers []float64) {
 	by := map[int][]float64{}
