@@ -9,17 +9,18 @@
 
 #include "plugin_cuda.inl"
 
-#define DYNAMIC_SHARED(T, name)                                                                                        \
-  extern __shared__ __align__(16) unsigned char scanhost_dynamic_shared[];                                             \
-  T *name = reinterpret_cast<T *>(scanhost_dynamic_shared)
+#define DYNAMIC_SHARED(T, name)                                            \
+  extern __shared__ __align__(16) unsigned char scanhost_dynamic_shared[]; \
+  T* name = reinterpret_cast<T*>(scanhost_dynamic_shared)
 
 using Stream = cudaStream_t;
 
 // A kernel may ask for more than 48 KB of dynamic shared memory only after opting in. An error here stays
 // behind as the runtime's last error, where run_batch finds it together with those of the launch itself.
-template <class... P> void allow_shared_bytes(void (*kernel)(P...), size_t shared_bytes) {
+template <class... P>
+void allow_shared_bytes(void (*kernel)(P...), size_t shared_bytes) {
   if (shared_bytes > 48 * 1024)
-    cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                          static_cast<int>(shared_bytes));
 }
 
@@ -34,12 +35,12 @@ void launch_cooperative(void (*kernel)(P...), dim3 grid, dim3 block, size_t shar
   allow_shared_bytes(kernel, shared_bytes);
   // The trailing nullptr keeps the array from being empty when the kernel takes no arguments.
   [&](P... parameters) {
-    void *pointers[] = {const_cast<void *>(static_cast<const void *>(&parameters))..., nullptr};
-    cudaLaunchCooperativeKernel(reinterpret_cast<const void *>(kernel), grid, block, pointers, shared_bytes, stream);
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&parameters))..., nullptr};
+    cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, block, pointers, shared_bytes, stream);
   }(static_cast<P>(args)...);
 }
 
-inline void fill_bytes(void *pointer, int byte, size_t bytes, Stream stream) {
+inline void fill_bytes(void* pointer, int byte, size_t bytes, Stream stream) {
   cudaMemsetAsync(pointer, byte, bytes, stream);
 }
 
@@ -49,7 +50,8 @@ __device__ __forceinline__ void count_lookback_step() {}
 // accesses need sm_70; the hardware keeps an aligned 128-bit access whole, though PTX promises that formally
 // only from sm_70 with the .b128 type, which not every architecture built here accepts. The v4.b32 vector
 // form with volatile semantics compiles everywhere; acquire and release add the fence that .acquire would.
-template <class T> __device__ __forceinline__ T load_relaxed(const T *p) {
+template <class T>
+__device__ __forceinline__ T load_relaxed(const T* p) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "status words have 4, 8 or 16 bytes");
   T value;
   if constexpr (sizeof(T) == 4) {
@@ -71,7 +73,8 @@ template <class T> __device__ __forceinline__ T load_relaxed(const T *p) {
   return value;
 }
 
-template <class T> __device__ __forceinline__ void store_relaxed(T *p, std::common_type_t<T> value) {
+template <class T>
+__device__ __forceinline__ void store_relaxed(T* p, std::common_type_t<T> value) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "status words have 4, 8 or 16 bytes");
   if constexpr (sizeof(T) == 4) {
     unsigned x;
@@ -90,13 +93,15 @@ template <class T> __device__ __forceinline__ void store_relaxed(T *p, std::comm
   }
 }
 
-template <class T> __device__ __forceinline__ T load_acquire(const T *p) {
+template <class T>
+__device__ __forceinline__ T load_acquire(const T* p) {
   T value = load_relaxed(p);
   __threadfence();
   return value;
 }
 
-template <class T> __device__ __forceinline__ void store_release(T *p, std::common_type_t<T> value) {
+template <class T>
+__device__ __forceinline__ void store_release(T* p, std::common_type_t<T> value) {
   __threadfence();
   store_relaxed(p, value);
 }

@@ -14,44 +14,45 @@ enum class Where { region, statics, dynamics, stack, constant, nowhere };
 struct Segment {
   const char *low, *high;
 };
-std::vector<Segment> constants; // parts of the executable that nobody can write
+std::vector<Segment> constants;  // parts of the executable that nobody can write
 
-int find_constants(dl_phdr_info *info, size_t, void *) {
+int find_constants(dl_phdr_info* info, size_t, void*) {
   for (int i = 0; i < info->dlpi_phnum; i++) {
-    const ElfW(Phdr) &h = info->dlpi_phdr[i];
-    const char *low = reinterpret_cast<const char *>(info->dlpi_addr + h.p_vaddr);
+    const ElfW(Phdr) & h = info->dlpi_phdr[i];
+    const char* low = reinterpret_cast<const char*>(info->dlpi_addr + h.p_vaddr);
     if ((h.p_type == PT_LOAD && !(h.p_flags & PF_W)) || h.p_type == PT_GNU_RELRO)
       constants.push_back({low, low + h.p_memsz});
   }
-  return 1; // the executable comes first
+  return 1;  // the executable comes first
 }
 
-bool constant(const char *p, uint32_t bytes) {
+bool constant(const char* p, uint32_t bytes) {
   if (constants.empty()) dl_iterate_phdr(find_constants, nullptr);
-  for (const Segment &s : constants)
+  for (const Segment& s : constants)
     if (p >= s.low && p + bytes <= s.high) return true;
   return false;
 }
 
 struct Classified {
   Where where;
-  const Region *region;
-  size_t offset; // in shared memory
+  const Region* region;
+  size_t offset;  // in shared memory
 };
 
-Classified classify(const char *p, uint32_t bytes) {
-  const Resident *b = engine.block;
+Classified classify(const char* p, uint32_t bytes) {
+  const Resident* b = engine.block;
   const size_t in_statics = static_cast<size_t>(p - b->static_shared);
   if (in_statics < b->shared.statics.size() * 4) return {Where::statics, nullptr, in_statics};
-  if (const Region *r = region_of(p, bytes)) return {Where::region, r, 0};
-  if (p >= b->stacks.low(engine.thread) && p + bytes <= b->stacks.high(engine.thread)) return {Where::stack, nullptr, 0};
+  if (const Region* r = region_of(p, bytes)) return {Where::region, r, 0};
+  if (p >= b->stacks.low(engine.thread) && p + bytes <= b->stacks.high(engine.thread))
+    return {Where::stack, nullptr, 0};
   const size_t in_dynamics = static_cast<size_t>(p - b->dynamic_shared);
   if (in_dynamics < engine.launch->shared_bytes && bytes <= engine.launch->shared_bytes - in_dynamics)
     return {Where::dynamics, nullptr, in_dynamics};
   return {constant(p, bytes) ? Where::constant : Where::nowhere, nullptr, 0};
 }
 
-[[noreturn]] void report_bounds(const char *p, uint32_t bytes, bool write, const void *pc) {
+[[noreturn]] void report_bounds(const char* p, uint32_t bytes, bool write, const void* pc) {
   Place place = place_of(p);
   const ptrdiff_t past = p + bytes - (engine.block->dynamic_shared + engine.launch->shared_bytes);
   if (p >= engine.block->dynamic_shared && past > 0 && past < static_cast<ptrdiff_t>(kMaxShared))
@@ -62,7 +63,7 @@ Classified classify(const char *p, uint32_t bytes) {
   abandon();
 }
 
-void check_writable(const Classified &c, const char *p, uint32_t bytes, const void *pc) {
+void check_writable(const Classified& c, const char* p, uint32_t bytes, const void* pc) {
   if (c.where == Where::constant) report_bounds(p, bytes, true, pc);
   if (c.where != Where::region || c.region->writable) return;
   record(SCANHOST_INPUT_WRITE, "%s writes %u bytes to an input, %s, pc 0x%zx", me().text, bytes, place_of(p).text,
@@ -70,14 +71,15 @@ void check_writable(const Classified &c, const char *p, uint32_t bytes, const vo
   abandon();
 }
 
-[[noreturn]] void report_misaligned(const char *p, uint32_t bytes, const void *pc) {
-  record(SCANHOST_FAULT, "%s: misaligned access of %u bytes at %s, pc 0x%zx", me().text, bytes, place_of(p).text, at(pc));
+[[noreturn]] void report_misaligned(const char* p, uint32_t bytes, const void* pc) {
+  record(SCANHOST_FAULT, "%s: misaligned access of %u bytes at %s, pc 0x%zx", me().text, bytes, place_of(p).text,
+         at(pc));
   abandon();
 }
 
 // For accesses that are one instruction on the device, which demands their natural alignment.
-Classified locate(const void *pointer, uint32_t bytes, bool write, const void *pc) {
-  const char *p = static_cast<const char *>(pointer);
+Classified locate(const void* pointer, uint32_t bytes, bool write, const void* pc) {
+  const char* p = static_cast<const char*>(pointer);
   const Classified c = classify(p, bytes);
   if (c.where == Where::nowhere) report_bounds(p, bytes, write, pc);
   if (write) check_writable(c, p, bytes, pc);
@@ -86,42 +88,44 @@ Classified locate(const void *pointer, uint32_t bytes, bool write, const void *p
 }
 
 uint64_t digest(Wide v) { return v.low ^ v.high * 0x9E3779B97F4A7C15ull; }
-} // namespace
+}  // namespace
 
-void plain_access(char *p, uint32_t bytes, Access access, const void *pc) {
+void plain_access(char* p, uint32_t bytes, Access access, const void* pc) {
   const bool write = access == Access::write || access == Access::unaligned_write;
   const bool natural = access == Access::read || access == Access::write;
   settle();
   const Classified c = classify(p, bytes);
   switch (c.where) {
-  case Where::statics:
-  case Where::dynamics:
-    maybe_yield(engine.shared_yield_chance);
-    engine.block->shared.access(bytes, write, pc, c.where == Where::dynamics, c.offset);
-    return;
-  case Where::region:
-    if (write) check_writable(c, p, bytes, pc);
-    if (natural && reinterpret_cast<uintptr_t>(p) % bytes != 0) report_misaligned(p, bytes, pc);
-    *(write ? c.region->written : c.region->read) += bytes;
-    if (!c.region->writable) return;
-    maybe_yield(engine.yield_chance);
-    if (write)
-      model_plain_store(c.region, p, bytes, pc);
-    else
-      model_plain_load(c.region, p, bytes, pc);
-    return;
-  case Where::stack: return;
-  case Where::constant:
-    if (write) report_bounds(p, bytes, true, pc);
-    return;
-  case Where::nowhere: report_bounds(p, bytes, write, pc);
+    case Where::statics:
+    case Where::dynamics:
+      maybe_yield(engine.shared_yield_chance);
+      engine.block->shared.access(bytes, write, pc, c.where == Where::dynamics, c.offset);
+      return;
+    case Where::region:
+      if (write) check_writable(c, p, bytes, pc);
+      if (natural && reinterpret_cast<uintptr_t>(p) % bytes != 0) report_misaligned(p, bytes, pc);
+      *(write ? c.region->written : c.region->read) += bytes;
+      if (!c.region->writable) return;
+      maybe_yield(engine.yield_chance);
+      if (write)
+        model_plain_store(c.region, p, bytes, pc);
+      else
+        model_plain_load(c.region, p, bytes, pc);
+      return;
+    case Where::stack:
+      return;
+    case Where::constant:
+      if (write) report_bounds(p, bytes, true, pc);
+      return;
+    case Where::nowhere:
+      report_bounds(p, bytes, write, pc);
   }
 }
 
-Wide checked_load(const void *pointer, uint32_t bytes, Order order) {
-  const void *pc = __builtin_return_address(0);
+Wide checked_load(const void* pointer, uint32_t bytes, Order order) {
+  const void* pc = __builtin_return_address(0);
   yield_polling();
-  char *p = const_cast<char *>(static_cast<const char *>(pointer));
+  char* p = const_cast<char*>(static_cast<const char*>(pointer));
   const Classified c = locate(p, bytes, false, pc);
   Wide value = {};
   if (c.where != Where::region) {
@@ -134,11 +138,11 @@ Wide checked_load(const void *pointer, uint32_t bytes, Order order) {
   return value;
 }
 
-void checked_store(void *pointer, Wide bits, uint32_t bytes, Order order) {
-  const void *pc = __builtin_return_address(0);
+void checked_store(void* pointer, Wide bits, uint32_t bytes, Order order) {
+  const void* pc = __builtin_return_address(0);
   settle();
   maybe_yield(engine.yield_chance);
-  char *p = static_cast<char *>(pointer);
+  char* p = static_cast<char*>(pointer);
   const Classified c = locate(p, bytes, true, pc);
   if (c.where != Where::region) {
     if (c.where != Where::stack) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
@@ -150,7 +154,7 @@ void checked_store(void *pointer, Wide bits, uint32_t bytes, Order order) {
 }
 
 // Reads and writes the newest value: atomic operations on one word happen in one order for all.
-static uint64_t atomic(char *p, uint32_t bytes, const void *pc, uint64_t operand, uint64_t expected,
+static uint64_t atomic(char* p, uint32_t bytes, const void* pc, uint64_t operand, uint64_t expected,
                        uint64_t (*function)(uint64_t old, uint64_t operand)) {
   settle();
   yield_polling();
@@ -166,8 +170,7 @@ static uint64_t atomic(char *p, uint32_t bytes, const void *pc, uint64_t operand
     model_atomic(c.region, p, desired, bytes, pc);
   } else {
     memcpy(p, &desired, bytes);
-    if (c.where != Where::stack)
-      engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
+    if (c.where != Where::stack) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
   }
   if (changes)
     note_progress();
@@ -176,12 +179,12 @@ static uint64_t atomic(char *p, uint32_t bytes, const void *pc, uint64_t operand
   return old;
 }
 
-uint64_t checked_modify(void *p, uint32_t bytes, uint64_t operand, uint64_t (*function)(uint64_t, uint64_t)) {
-  return atomic(static_cast<char *>(p), bytes, __builtin_return_address(0), operand, 0, function);
+uint64_t checked_modify(void* p, uint32_t bytes, uint64_t operand, uint64_t (*function)(uint64_t, uint64_t)) {
+  return atomic(static_cast<char*>(p), bytes, __builtin_return_address(0), operand, 0, function);
 }
 
-uint64_t checked_compare_and_swap(void *p, uint32_t bytes, uint64_t expected, uint64_t desired) {
-  return atomic(static_cast<char *>(p), bytes, __builtin_return_address(0), desired, expected, nullptr);
+uint64_t checked_compare_and_swap(void* p, uint32_t bytes, uint64_t expected, uint64_t desired) {
+  return atomic(static_cast<char*>(p), bytes, __builtin_return_address(0), desired, expected, nullptr);
 }
 
 void checked_fence(Scope scope) {
@@ -189,4 +192,4 @@ void checked_fence(Scope scope) {
   maybe_yield(engine.yield_chance);
   if (scope == Scope::device) model_fence();
 }
-} // namespace simt
+}  // namespace simt

@@ -8,5 +8,5 @@ extern __thread bool kernel_thread __attribute__((tls_model("local-exec")));
 enum class Access { read, write, unaligned_read, unaligned_write };
 
 // A plain load or store that the kernel makes next.
-void plain_access(char *p, uint32_t bytes, Access access, const void *pc);
-} // namespace simt
+void plain_access(char* p, uint32_t bytes, Access access, const void* pc);
+}  // namespace simt

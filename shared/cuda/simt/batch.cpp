@@ -13,7 +13,7 @@ Session session;
 namespace {
 constexpr uint32_t kDefaultResident = 4;
 pthread_mutex_t one_batch = PTHREAD_MUTEX_INITIALIZER;
-int claimed, status; // claimed before the text is written, status after
+int claimed, status;  // claimed before the text is written, status after
 char text[SCANHOST_TEXT];
 
 uint32_t cores() {
@@ -22,19 +22,19 @@ uint32_t cores() {
   return static_cast<uint32_t>(CPU_COUNT(&set));
 }
 
-void open(const Batch &batch) {
+void open(const Batch& batch) {
   claimed = status = SCANHOST_OK;
   text[0] = 0;
-  const scanhost_simt &options = *batch.options;
+  const scanhost_simt& options = *batch.options;
   session = {};
   session.batch = &batch;
   session.mode = batch.copy == SCANHOST_SIMT_FAST ? 0 : static_cast<uint32_t>(options.mode);
   session.workers = options.workers ? options.workers : cores();
   session.resident_blocks = options.resident_blocks ? options.resident_blocks : kDefaultResident;
 }
-} // namespace
+}  // namespace
 
-void record(int found, const char *format, ...) {
+void record(int found, const char* format, ...) {
   int none = SCANHOST_OK;
   if (!__atomic_compare_exchange_n(&claimed, &none, found, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   va_list arguments;
@@ -46,7 +46,7 @@ void record(int found, const char *format, ...) {
 
 bool failed() { return __atomic_load_n(&claimed, __ATOMIC_RELAXED) != SCANHOST_OK; }
 
-bool acceptable(const Launch &launch) {
+bool acceptable(const Launch& launch) {
   const dim3 g = launch.grid, b = launch.block;
   const uint64_t threads = static_cast<uint64_t>(b.x) * b.y * b.z, blocks = static_cast<uint64_t>(g.x) * g.y * g.z;
   if (threads == 0 || threads > kMaxThreads || b.z > 64)
@@ -64,14 +64,14 @@ bool acceptable(const Launch &launch) {
   return !failed();
 }
 
-void fill(void *pointer, int byte, size_t bytes) {
+void fill(void* pointer, int byte, size_t bytes) {
   if (!failed()) memset(pointer, byte, bytes);
 }
 
-int run_batch(const Batch &batch, Enqueue enqueue, void *context) {
+int run_batch(const Batch& batch, Enqueue enqueue, void* context) {
   pthread_mutex_lock(&one_batch);
   open(batch);
-  scanhost_report *report = batch.report;
+  scanhost_report* report = batch.report;
   memset(report, 0, sizeof *report);
   for (uint32_t i = 0; i < batch.launches && !failed(); i++) {
     const uint32_t set = static_cast<uint32_t>((static_cast<uint64_t>(batch.first) + i) % batch.n_sets);
@@ -90,4 +90,4 @@ int run_batch(const Batch &batch, Enqueue enqueue, void *context) {
   pthread_mutex_unlock(&one_batch);
   return result;
 }
-} // namespace simt
+}  // namespace simt

@@ -20,21 +20,21 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER, parked = PTHREAD_COND_INITIALIZER;
 bool started, pending_launch;
 
-struct Storage { // an executable's thread-local variables, of the calling thread
-  char *low;
+struct Storage {  // an executable's thread-local variables, of the calling thread
+  char* low;
   size_t bytes;
 };
 
-int find_storage(dl_phdr_info *info, size_t, void *out) {
+int find_storage(dl_phdr_info* info, size_t, void* out) {
   for (int i = 0; i < info->dlpi_phnum; i++)
     if (info->dlpi_phdr[i].p_type == PT_TLS)
-      *static_cast<Storage *>(out) = {static_cast<char *>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
-  return 1; // the executable comes first
+      *static_cast<Storage*>(out) = {static_cast<char*>(info->dlpi_tls_data), info->dlpi_phdr[i].p_memsz};
+  return 1;  // the executable comes first
 }
 
 // Lends its thread-local storage to a resident block and sleeps for good.
-void *park(void *argument) {
-  auto *b = static_cast<Resident *>(argument);
+void* park(void* argument) {
+  auto* b = static_cast<Resident*>(argument);
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -49,11 +49,11 @@ void *park(void *argument) {
   for (;;) pthread_cond_wait(&parked, &lock);
 }
 
-Resident *add_resident() {
-  auto *b = new Resident();
+Resident* add_resident() {
+  auto* b = new Resident();
   b->number = static_cast<uint32_t>(engine.residents.size());
   b->shared.dynamics.resize(kMaxShared / 4 + 1);
-  if (posix_memalign(reinterpret_cast<void **>(&b->dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
+  if (posix_memalign(reinterpret_cast<void**>(&b->dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
   pthread_t thread;
   pthread_mutex_lock(&lock);
   if (pthread_create(&thread, nullptr, park, b) != 0) __builtin_trap();
@@ -64,7 +64,7 @@ Resident *add_resident() {
   return b;
 }
 
-void shape(Resident *b) {
+void shape(Resident* b) {
   const dim3 d = engine.launch->block;
   b->threads = d.x * d.y * d.z;
   b->warps = (b->threads + kLanes - 1) / kLanes;
@@ -96,7 +96,7 @@ void draw_policy() {
   for (uint32_t i = n; i > 1; i--) std::swap(engine.dispatch_order[i - 1], engine.dispatch_order[random_below(i)]);
 }
 
-void prepare(const Launch &launch) {
+void prepare(const Launch& launch) {
   engine.launch = &launch;
   engine.scheduling = session.mode == 2 ? Scheduling::seeded : Scheduling::plain;
   engine.total_blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
@@ -110,10 +110,10 @@ void prepare(const Launch &launch) {
   model_forget_stores();
 }
 
-void run(const Launch &launch) {
+void run(const Launch& launch) {
   prepare(launch);
   for (uint32_t i = 0; i < engine.resident; i++) {
-    Resident *b = engine.residents[i];
+    Resident* b = engine.residents[i];
     shape(b);
     b->stacks.start_over(b->stack_pointer, b->threads, checked_fiber_main);
     dispatch(b);
@@ -127,7 +127,7 @@ void run(const Launch &launch) {
   model_forget_stores();
 }
 
-void *engine_main(void *) {
+void* engine_main(void*) {
   adopt_thread();
   pthread_mutex_lock(&lock);
   for (;;) {
@@ -139,9 +139,9 @@ void *engine_main(void *) {
     pthread_cond_signal(&done);
   }
 }
-} // namespace
+}  // namespace
 
-void run_checked(const Launch &launch) {
+void run_checked(const Launch& launch) {
   if (failed() || !acceptable(launch)) return;
   pthread_mutex_lock(&lock);
   if (!started) {
@@ -157,7 +157,7 @@ void run_checked(const Launch &launch) {
   pthread_mutex_unlock(&lock);
 }
 
-bool checked_fault_scene(FaultScene *scene) {
+bool checked_fault_scene(FaultScene* scene) {
   if (!kernel_thread) return false;
   engine.abandoned = true;
   set_thread_pointer(engine.main_thread_pointer);
@@ -169,25 +169,25 @@ bool checked_fault_scene(FaultScene *scene) {
 // One register names the thread's storage. Writing it takes 13 ns; a system call, where the kernel or processor
 // does not let user code write it, some 170.
 #if defined(__x86_64__)
-constexpr unsigned long kFsgsbase = 2; // HWCAP2
+constexpr unsigned long kFsgsbase = 2;  // HWCAP2
 static const bool fsgsbase = (getauxval(AT_HWCAP2) & kFsgsbase) != 0;
-void set_thread_pointer(void *pointer) {
+void set_thread_pointer(void* pointer) {
   if (fsgsbase)
     asm volatile("wrfsbase %0" ::"r"(pointer) : "memory");
   else
     syscall(SYS_arch_prctl, 0x1002 /* ARCH_SET_FS */, pointer);
 }
-void *get_thread_pointer() {
-  void *pointer;
-  asm volatile("movq %%fs:0, %0" : "=r"(pointer)); // the ABI keeps the pointer in the first word
+void* get_thread_pointer() {
+  void* pointer;
+  asm volatile("movq %%fs:0, %0" : "=r"(pointer));  // the ABI keeps the pointer in the first word
   return pointer;
 }
 #else
-void set_thread_pointer(void *pointer) { asm volatile("msr tpidr_el0, %0" ::"r"(pointer) : "memory"); }
-void *get_thread_pointer() {
-  void *pointer;
+void set_thread_pointer(void* pointer) { asm volatile("msr tpidr_el0, %0" ::"r"(pointer) : "memory"); }
+void* get_thread_pointer() {
+  void* pointer;
   asm volatile("mrs %0, tpidr_el0" : "=r"(pointer));
   return pointer;
 }
 #endif
-} // namespace simt
+}  // namespace simt

@@ -19,16 +19,16 @@
 // go build -race, the race detector's functions of the same name: local labels take the calls.
 #if defined(__x86_64__) || defined(__aarch64__)
 #define SIMT_IGNORE(name) ".local " #name "\n" #name ":\n"
-asm(".pushsection .text\n"
-    SIMT_IGNORE(__tsan_init) SIMT_IGNORE(__tsan_func_entry) SIMT_IGNORE(__tsan_func_exit)
-    SIMT_IGNORE(__tsan_read1) SIMT_IGNORE(__tsan_read2) SIMT_IGNORE(__tsan_read4) SIMT_IGNORE(__tsan_read8)
-    SIMT_IGNORE(__tsan_read16) SIMT_IGNORE(__tsan_write1) SIMT_IGNORE(__tsan_write2) SIMT_IGNORE(__tsan_write4)
-    SIMT_IGNORE(__tsan_write8) SIMT_IGNORE(__tsan_write16) SIMT_IGNORE(__tsan_read_range)
-    SIMT_IGNORE(__tsan_write_range) SIMT_IGNORE(__tsan_unaligned_read2) SIMT_IGNORE(__tsan_unaligned_read4)
-    SIMT_IGNORE(__tsan_unaligned_read8) SIMT_IGNORE(__tsan_unaligned_read16) SIMT_IGNORE(__tsan_unaligned_write2)
-    SIMT_IGNORE(__tsan_unaligned_write4) SIMT_IGNORE(__tsan_unaligned_write8) SIMT_IGNORE(__tsan_unaligned_write16)
-    SIMT_IGNORE(__tsan_vptr_update) SIMT_IGNORE(__tsan_vptr_read)
-    "ret\n.popsection\n");
+asm(".pushsection .text\n" SIMT_IGNORE(__tsan_init) SIMT_IGNORE(__tsan_func_entry) SIMT_IGNORE(__tsan_func_exit)
+        SIMT_IGNORE(__tsan_read1) SIMT_IGNORE(__tsan_read2) SIMT_IGNORE(__tsan_read4) SIMT_IGNORE(__tsan_read8)
+            SIMT_IGNORE(__tsan_read16) SIMT_IGNORE(__tsan_write1) SIMT_IGNORE(__tsan_write2) SIMT_IGNORE(__tsan_write4)
+                SIMT_IGNORE(__tsan_write8) SIMT_IGNORE(__tsan_write16) SIMT_IGNORE(__tsan_read_range)
+                    SIMT_IGNORE(__tsan_write_range) SIMT_IGNORE(__tsan_unaligned_read2)
+                        SIMT_IGNORE(__tsan_unaligned_read4) SIMT_IGNORE(__tsan_unaligned_read8)
+                            SIMT_IGNORE(__tsan_unaligned_read16) SIMT_IGNORE(__tsan_unaligned_write2)
+                                SIMT_IGNORE(__tsan_unaligned_write4) SIMT_IGNORE(__tsan_unaligned_write8)
+                                    SIMT_IGNORE(__tsan_unaligned_write16) SIMT_IGNORE(__tsan_vptr_update)
+                                        SIMT_IGNORE(__tsan_vptr_read) "ret\n.popsection\n");
 #undef SIMT_IGNORE
 #endif
 #endif

@@ -7,4 +7,4 @@ extern const bool has_fma = __builtin_cpu_supports("fma") && __builtin_cpu_suppo
 #else
 extern const bool has_fma = true;
 #endif
-} // namespace simt
+}  // namespace simt

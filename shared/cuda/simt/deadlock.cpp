@@ -12,18 +12,18 @@
 namespace simt {
 namespace {
 
-constexpr uint32_t kSuspicious = 8, kHopeless = 64; // repeated loads of each thread
+constexpr uint32_t kSuspicious = 8, kHopeless = 64;  // repeated loads of each thread
 
 // Scheduling steps without progress after which the launch is given up even if a thread never polls twice alike.
 constexpr uint64_t kStepLimit = 50'000'000;
 
 bool everyone_repeats(uint32_t times) {
   for (uint32_t i = 0; i < engine.resident; i++) {
-    const Resident *b = engine.residents[i];
+    const Resident* b = engine.residents[i];
     for (uint32_t warps = b->active ? b->runnable_warps : 0; warps; warps &= warps - 1) {
       const uint32_t w = __builtin_ctz(warps);
       for (uint32_t lanes = b->runnable[w]; lanes; lanes &= lanes - 1) {
-        const Polling &p = b->polling[w * kLanes + __builtin_ctz(lanes)];
+        const Polling& p = b->polling[w * kLanes + __builtin_ctz(lanes)];
         if (p.progress != engine.progress || p.repeats < times) return false;
       }
     }
@@ -37,8 +37,8 @@ void start_again() {
 }
 
 class Text {
-public:
-  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+ public:
+  __attribute__((format(printf, 2, 3))) void add(const char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
     const int n = vsnprintf(text_ + used_, sizeof text_ - used_, format, arguments);
@@ -46,20 +46,20 @@ public:
     used_ += n < 0 ? 0 : static_cast<size_t>(n);
     if (used_ >= sizeof text_) used_ = sizeof text_ - 1;
   }
-  const char *get() const { return text_; }
+  const char* get() const { return text_; }
 
-private:
+ private:
   char text_[1600] = "";
   size_t used_ = 0;
 };
 
 // One poller of each resident block is enough to see who waits for what.
-void describe_pollers(Text *text) {
+void describe_pollers(Text* text) {
   for (uint32_t i = 0; i < engine.resident; i++) {
-    const Resident *b = engine.residents[i];
+    const Resident* b = engine.residents[i];
     if (!b->active || !b->runnable_warps) continue;
     const uint32_t w = __builtin_ctz(b->runnable_warps), t = w * kLanes + __builtin_ctz(b->runnable[w]);
-    const Polling &p = b->polling[t];
+    const Polling& p = b->polling[t];
     const uint32_t last = (p.next + Polling::kWords - 1) % Polling::kWords;
     if (!p.address[last]) continue;
     text->add("; %s polls %s, which %s and holds 0x%llx", name_of(b, t).text, place_of(p.address[last]).text,
@@ -67,30 +67,31 @@ void describe_pollers(Text *text) {
   }
 }
 
-void report_deadlock(const char *what) {
+void report_deadlock(const char* what) {
   Text text;
   describe_pollers(&text);
   const uint64_t waiting = engine.total_blocks - engine.dispatched;
   if (waiting)
-    text.add("; %llu of %llu blocks have not started, and start only when one of these finishes: a block may wait only "
-             "for blocks that have started before it, in whatever order they start",
-             static_cast<unsigned long long>(waiting), static_cast<unsigned long long>(engine.total_blocks));
+    text.add(
+        "; %llu of %llu blocks have not started, and start only when one of these finishes: a block may wait only "
+        "for blocks that have started before it, in whatever order they start",
+        static_cast<unsigned long long>(waiting), static_cast<unsigned long long>(engine.total_blocks));
   record(SCANHOST_DEADLOCK, "%s%s", what, text.get());
 }
 
-void describe_warp(const Resident *b, uint32_t w, Text *text) {
+void describe_warp(const Resident* b, uint32_t w, Text* text) {
   for (uint32_t group = 0; group < kLanes; group++) {
-    const Warp &warp = b->warp[w];
+    const Warp& warp = b->warp[w];
     if (warp.arrived[group])
       text->add("; lanes 0x%08x of warp %u wait in a collective for mask 0x%08x, pc 0x%zx", warp.arrived[group], w,
                 warp.mask[group], at(b->meeting_pc[w][group]));
   }
 }
-} // namespace
+}  // namespace
 
 void report_nothing_runnable() {
   for (uint32_t i = 0; i < engine.resident; i++) {
-    const Resident *b = engine.residents[i];
+    const Resident* b = engine.residents[i];
     if (!b->active || b->runnable_warps || !b->live_threads) continue;
     Text text;
     if (b->waiting)
@@ -102,8 +103,8 @@ void report_nothing_runnable() {
   }
 }
 
-void note_poll(const void *address, uint64_t value) {
-  Polling &p = engine.block->polling[engine.thread];
+void note_poll(const void* address, uint64_t value) {
+  Polling& p = engine.block->polling[engine.thread];
   if (p.progress != engine.progress) p = {};
   p.progress = engine.progress;
   bool seen = false;
@@ -131,4 +132,4 @@ void note_poll(const void *address, uint64_t value) {
     abandon();
   }
 }
-} // namespace simt
+}  // namespace simt

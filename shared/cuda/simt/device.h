@@ -30,7 +30,7 @@
 #define __align__(n) __attribute__((aligned(n)))
 // Thread-local to the operating-system thread that runs the block (FAST) or whose storage the block borrows.
 #define __shared__ static __thread __attribute__((tls_model("local-exec")))
-#define DYNAMIC_SHARED(T, name) T *name = reinterpret_cast<T *>(simt::dynamic_shared())
+#define DYNAMIC_SHARED(T, name) T* name = reinterpret_cast<T*>(simt::dynamic_shared())
 
 #ifdef SIMT_FAST
 #include "fast.h"

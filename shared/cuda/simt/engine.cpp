@@ -23,7 +23,7 @@ void choose() {
   if (engine.scheduling == Scheduling::plain) {
     if (!(engine.runnable_blocks >> engine.block->number & 1))
       engine.block = engine.residents[__builtin_ctzll(engine.runnable_blocks)];
-    Resident *b = engine.block;
+    Resident* b = engine.block;
     uint32_t w = engine.thread / kLanes;
     if (!(b->runnable_warps >> w & 1)) w = __builtin_ctz(b->runnable_warps);
     engine.thread = w * kLanes + __builtin_ctz(b->runnable[w]);
@@ -31,7 +31,7 @@ void choose() {
   }
   uint64_t blocks = engine.runnable_blocks;
   for (uint32_t skip = random_below(__builtin_popcountll(blocks)); skip > 0; skip--) blocks &= blocks - 1;
-  Resident *b = engine.block = engine.residents[__builtin_ctzll(blocks)];
+  Resident* b = engine.block = engine.residents[__builtin_ctzll(blocks)];
   const uint32_t w = nth_lane(b->runnable_warps, random_below(__builtin_popcount(b->runnable_warps)));
   engine.thread = w * kLanes + nth_lane(b->runnable[w], random_below(__builtin_popcount(b->runnable[w])));
 }
@@ -39,17 +39,18 @@ void choose() {
 // The next thread after this one, in rotation over all resident blocks: whom a polling thread lets go first.
 void rotate() {
   engine.steps++;
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   for (uint32_t i = 1; i < b->threads; i++) {
     const uint32_t t = (engine.thread + i) % b->threads;
-    if (t < engine.thread && (engine.runnable_blocks & (engine.runnable_blocks - 1))) break; // wrapped: another block's turn
+    if (t < engine.thread && (engine.runnable_blocks & (engine.runnable_blocks - 1)))
+      break;  // wrapped: another block's turn
     if (b->runnable[t / kLanes] >> t % kLanes & 1) {
       engine.thread = t;
       return;
     }
   }
   for (uint32_t i = 1; i <= engine.resident; i++) {
-    Resident *other = engine.residents[(b->number + i) % engine.resident];
+    Resident* other = engine.residents[(b->number + i) % engine.resident];
     if (!(engine.runnable_blocks >> other->number & 1)) continue;
     engine.block = other;
     const uint32_t w = __builtin_ctz(other->runnable_warps);
@@ -58,21 +59,21 @@ void rotate() {
   }
 }
 
-void switch_from(Resident *from, uint32_t thread) {
-  Resident *to = engine.block;
+void switch_from(Resident* from, uint32_t thread) {
+  Resident* to = engine.block;
   if (to != from) set_thread_pointer(to->thread_pointer);
   scanhost_simt_switch(&from->stack_pointer[thread], &to->stack_pointer[engine.thread]);
 }
 
-void clear_runnable(Resident *b, uint32_t thread) {
+void clear_runnable(Resident* b, uint32_t thread) {
   const uint32_t w = thread / kLanes;
   b->runnable[w] &= ~(1u << thread % kLanes);
   if (!b->runnable[w]) b->runnable_warps &= ~(1u << w);
   if (!b->runnable_warps) engine.runnable_blocks &= ~(1ull << b->number);
 }
-} // namespace
+}  // namespace
 
-void set_runnable(Resident *b, uint32_t w, uint32_t lanes) {
+void set_runnable(Resident* b, uint32_t w, uint32_t lanes) {
   if (!lanes) return;
   b->runnable[w] |= lanes;
   b->runnable_warps |= 1u << w;
@@ -80,7 +81,7 @@ void set_runnable(Resident *b, uint32_t w, uint32_t lanes) {
 }
 
 void leave_kernel() {
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   const uint32_t t = engine.thread;
   set_thread_pointer(engine.main_thread_pointer);
   scanhost_simt_switch(&b->stack_pointer[t], &engine.main_stack_pointer);
@@ -94,7 +95,7 @@ void abandon() {
 
 void run_another() {
   settle();
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   const uint32_t t = engine.thread;
   if (!engine.runnable_blocks || (!b->runnable_warps && b->live_threads)) {
     report_nothing_runnable();
@@ -116,17 +117,16 @@ void maybe_yield(uint32_t chance_of_1024) {
 void yield_polling() {
   settle();
   if (engine.scheduling == Scheduling::seeded) return run_another();
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   const uint32_t t = engine.thread;
   rotate();
   switch_from(b, t);
 }
 
-bool dispatch(Resident *b) {
+bool dispatch(Resident* b) {
   b->active = engine.dispatched < engine.total_blocks;
   if (!b->active) return false;
-  const uint64_t linear =
-      engine.dispatch_order.empty() ? engine.dispatched : engine.dispatch_order[engine.dispatched];
+  const uint64_t linear = engine.dispatch_order.empty() ? engine.dispatched : engine.dispatch_order[engine.dispatched];
   engine.dispatched++;
   const dim3 grid = engine.launch->grid;
   b->linear = linear;
@@ -152,7 +152,7 @@ bool dispatch(Resident *b) {
 // The calling thread has left the kernel. Returns when it is to run it again, in another block.
 void thread_exit() {
   settle();
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   const uint32_t t = engine.thread, w = t / kLanes;
   b->live[w] &= ~(1u << t % kLanes);
   b->live_threads--;
@@ -193,7 +193,7 @@ Name name_of_block(uint64_t linear) {
   return name;
 }
 
-Name name_of(const Resident *block, uint32_t thread) {
+Name name_of(const Resident* block, uint32_t thread) {
   Name name = name_of_block(block->linear);
   const uint3 t = block->thread_index[thread];
   const dim3 d = engine.launch->block;
@@ -210,6 +210,6 @@ uint3 checked_block_index() { return engine.block->index; }
 dim3 checked_block_dim() { return engine.launch->block; }
 dim3 checked_grid_dim() { return engine.launch->grid; }
 uint32_t checked_lane() { return engine.thread % kLanes; }
-void *checked_dynamic_shared() { return engine.block->dynamic_shared; }
+void* checked_dynamic_shared() { return engine.block->dynamic_shared; }
 void checked_count_lookback_step() { session.counters.lookback_steps++; }
-} // namespace simt
+}  // namespace simt

@@ -14,10 +14,10 @@ __thread Current current __attribute__((tls_model("local-exec")));
 
 struct Worker {
   Block block;
-  Stacks stacks;
-  void *main_stack_pointer;
-  enum class Fibers { unstarted, parked } fibers; // parked: each waits in thread_exit for its next block
-  uint64_t seen, joined; // the last launch it has seen, has taken part in
+  Stacks stacks{Stacks::Layout::packed};
+  void* main_stack_pointer;
+  enum class Fibers { unstarted, parked } fibers;  // parked: each waits in thread_exit for its next block
+  uint64_t seen, joined;                           // the last launch it has seen, has taken part in
 };
 
 namespace {
@@ -28,25 +28,25 @@ constexpr uint64_t kStalledYields = 64 * 1024, kConfirmingYields = 1024;
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
-std::vector<Worker *> pool;
-const Launch *running;
-uint64_t launches;       // started so far; a worker joins each once
-uint32_t joining, working; // workers that take part in the running launch; those that have not left it
+std::vector<Worker*> pool;
+const Launch* running;
+uint64_t launches;          // started so far; a worker joins each once
+uint32_t joining, working;  // workers that take part in the running launch; those that have not left it
 uint64_t next_block, total_blocks;
 
-[[noreturn]] void leave(Block *block) {
+[[noreturn]] void leave(Block* block) {
   block->worker->fibers = Worker::Fibers::unstarted;
   scanhost_simt_switch(&block->stack_pointer[current.thread], &block->worker->main_stack_pointer);
   __builtin_unreachable();
 }
 
-void all_runnable(Block *block) {
+void all_runnable(Block* block) {
   memcpy(block->runnable, block->live, sizeof block->runnable);
   block->runnable_warps = block->live_warps;
 }
 
 // Makes the next block of the grid resident, all its threads at the start of the kernel.
-bool dispatch(Block *block) {
+bool dispatch(Block* block) {
   const uint64_t linear = __atomic_fetch_add(&next_block, 1, __ATOMIC_RELAXED);
   if (linear >= total_blocks || failed()) return false;
   const dim3 grid = block->grid;
@@ -67,14 +67,14 @@ bool dispatch(Block *block) {
 
 // The calling thread has left the kernel. Returns when it is to run it again, in another block.
 void thread_exit() {
-  Block *block = current.block;
+  Block* block = current.block;
   const uint32_t self = current.thread, w = self / kLanes, bit = 1u << self % kLanes;
   block->live[w] &= ~bit;
   block->runnable[w] &= ~bit;
   block->stalled = 0;
   if (!block->live[w]) block->live_warps &= ~(1u << w);
   if (--block->live_threads == 0) {
-    void **next = &block->worker->main_stack_pointer;
+    void** next = &block->worker->main_stack_pointer;
     if (dispatch(block)) {
       current.thread = 0;
       if (self == 0) return;
@@ -84,8 +84,9 @@ void thread_exit() {
     return;
   }
   if (block->waiting == block->live_threads) fast_release_barrier(block);
-  for (uint32_t group = 0; group < kLanes; group++) {
-    const Warp &warp = block->warp[w];
+  const bool others_wait = block->live[w] & ~block->runnable[w];
+  for (uint32_t group = 0; others_wait && group < kLanes; group++) {
+    const Warp& warp = block->warp[w];
     if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & block->live[w])) fast_serve(block, w, group);
   }
   if (!block->runnable[w]) block->runnable_warps &= ~(1u << w);
@@ -103,8 +104,8 @@ void fiber_main() {
 }
 
 // Everything of the resident block that depends on the launch's shape.
-void shape(Worker *worker, const Launch &launch) {
-  Block *block = &worker->block;
+void shape(Worker* worker, const Launch& launch) {
+  Block* block = &worker->block;
   if (worker->fibers == Worker::Fibers::unstarted) {
     worker->stacks.start_over(block->stack_pointer, kMaxThreads, fiber_main);
     for (uint32_t i = kMaxThreads; i < kMaxThreads + 16; i++) block->stack_pointer[i] = block->stack_pointer[0];
@@ -120,7 +121,7 @@ void shape(Worker *worker, const Launch &launch) {
                               t / launch.block.x / launch.block.y};
 }
 
-void take_part(Worker *worker, const Launch &launch) {
+void take_part(Worker* worker, const Launch& launch) {
   shape(worker, launch);
   current.block = &worker->block;
   current.thread = 0;
@@ -128,8 +129,8 @@ void take_part(Worker *worker, const Launch &launch) {
   current.block = nullptr;
 }
 
-void *worker_main(void *argument) {
-  auto *worker = static_cast<Worker *>(argument);
+void* worker_main(void* argument) {
+  auto* worker = static_cast<Worker*>(argument);
   adopt_thread();
   pthread_mutex_lock(&lock);
   for (;;) {
@@ -139,7 +140,7 @@ void *worker_main(void *argument) {
     }
     worker->seen = worker->joined = launches;
     joining--;
-    const Launch &launch = *running;
+    const Launch& launch = *running;
     pthread_mutex_unlock(&lock);
     take_part(worker, launch);
     pthread_mutex_lock(&lock);
@@ -148,13 +149,13 @@ void *worker_main(void *argument) {
 }
 
 void add_worker() {
-  void *memory = nullptr;
+  void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Worker)) != 0) __builtin_trap();
   memset(memory, 0, sizeof(Worker));
-  auto *worker = new (memory) Worker();
+  auto* worker = new (memory) Worker();
   worker->block.worker = worker;
   worker->seen = launches;
-  if (posix_memalign(reinterpret_cast<void **>(&worker->block.dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
+  if (posix_memalign(reinterpret_cast<void**>(&worker->block.dynamic_shared), 128, kMaxShared) != 0) __builtin_trap();
   pthread_t thread;
   if (pthread_create(&thread, nullptr, worker_main, worker) != 0) __builtin_trap();
   pthread_detach(thread);
@@ -163,7 +164,7 @@ void add_worker() {
 
 pthread_mutex_t suspicion_lock = PTHREAD_MUTEX_INITIALIZER;
 uint64_t suspicion_launch;
-std::vector<uint64_t> suspicion; // each worker's yields when all were found stalled
+std::vector<uint64_t> suspicion;  // each worker's yields when all were found stalled
 
 // True once all workers, found stalled, have each gone on yielding and found nothing new: a worker that was only kept
 // from running when it could have noticed a store gets the time to.
@@ -173,7 +174,7 @@ bool everyone_stalled() {
   suspicion_launch = launches;
   bool stalled = true, confirmed = !suspicion.empty();
   std::vector<uint64_t> now;
-  for (Worker *worker : pool) {
+  for (Worker* worker : pool) {
     const bool takes_part = worker->joined == launches;
     now.push_back(takes_part ? __atomic_load_n(&worker->block.stalled, __ATOMIC_RELAXED) : ~0ull);
     stalled &= now.back() >= kStalledYields;
@@ -186,9 +187,9 @@ bool everyone_stalled() {
   pthread_mutex_unlock(&suspicion_lock);
   return stalled && confirmed;
 }
-} // namespace
+}  // namespace
 
-void run_fast(const Launch &launch) {
+void run_fast(const Launch& launch) {
   if (failed() || !acceptable(launch)) return;
   pthread_mutex_lock(&lock);
   total_blocks = static_cast<uint64_t>(launch.grid.x) * launch.grid.y * launch.grid.z;
@@ -206,14 +207,14 @@ void run_fast(const Launch &launch) {
   pthread_mutex_unlock(&lock);
 }
 
-void fast_release_barrier(Block *block) {
+void fast_release_barrier(Block* block) {
   block->waiting = 0;
   block->stalled = 0;
   all_runnable(block);
 }
 
-void fast_serve(Block *block, uint32_t w, uint32_t group) {
-  Warp &warp = block->warp[w];
+void fast_serve(Block* block, uint32_t w, uint32_t group) {
+  Warp& warp = block->warp[w];
   const uint32_t members = warp.mask[group] & block->live[w];
   warp.arrived[group] = 0;
   if (warp.kind[group] == Collective::exchange) serve_exchange(warp, members);
@@ -223,7 +224,7 @@ void fast_serve(Block *block, uint32_t w, uint32_t group) {
 }
 
 void fast_poll() {
-  Block *block = current.block;
+  Block* block = current.block;
   current.polls = 0;
   if (failed()) leave(block);
   const uint64_t stalled = block->stalled + 1;
@@ -245,7 +246,7 @@ void fast_poll() {
 }
 
 void fast_nothing_runnable() {
-  Block *block = current.block;
+  Block* block = current.block;
   record(SCANHOST_DIVERGENCE,
          "block %u: no thread can run: %u of %u wait at a barrier, the others in a warp collective that not all lanes "
          "of its mask reach",
@@ -253,11 +254,11 @@ void fast_nothing_runnable() {
   leave(block);
 }
 
-bool fast_fault_scene(FaultScene *scene) {
-  Block *block = current.block;
+bool fast_fault_scene(FaultScene* scene) {
+  Block* block = current.block;
   if (!block || !block->worker) return false;
   block->worker->fibers = Worker::Fibers::unstarted;
   *scene = {true, block->index.x, current.thread, &block->worker->stacks, block->worker->main_stack_pointer};
   return true;
 }
-} // namespace simt
+}  // namespace simt

@@ -6,18 +6,25 @@ namespace {
 
 constexpr uint32_t kPollsBeforeYield = 64;
 
-template <size_t bytes> struct Word;
-template <> struct Word<4> { using type = uint32_t; };
-template <> struct Word<8> { using type = uint64_t; };
+template <size_t bytes>
+struct Word;
+template <>
+struct Word<4> {
+  using type = uint32_t;
+};
+template <>
+struct Word<8> {
+  using type = uint64_t;
+};
 
 // One 16-byte access. x86 processors with AVX (all that have VEX FMA, and in fact all since 2011) keep aligned
 // ones whole; on aarch64 an exclusive pair does, and needs the location to be writable.
-SIMT_INLINE Wide load_wide(const void *p) {
+SIMT_INLINE Wide load_wide(const void* p) {
   Wide v;
 #if defined(__x86_64__)
   typedef long long Lanes __attribute__((vector_size(16)));
   Lanes x;
-  asm volatile("movdqa %1, %0" : "=x"(x) : "m"(*static_cast<const Lanes *>(p)) : "memory");
+  asm volatile("movdqa %1, %0" : "=x"(x) : "m"(*static_cast<const Lanes*>(p)) : "memory");
   __builtin_memcpy(&v, &x, 16);
 #else
   uint32_t failed;
@@ -30,12 +37,12 @@ SIMT_INLINE Wide load_wide(const void *p) {
 #endif
   return v;
 }
-SIMT_INLINE void store_wide(void *p, Wide v) {
+SIMT_INLINE void store_wide(void* p, Wide v) {
 #if defined(__x86_64__)
   typedef long long Lanes __attribute__((vector_size(16)));
   Lanes x;
   __builtin_memcpy(&x, &v, 16);
-  asm volatile("movdqa %1, %0" : "=m"(*static_cast<Lanes *>(p)) : "x"(x) : "memory");
+  asm volatile("movdqa %1, %0" : "=m"(*static_cast<Lanes*>(p)) : "x"(x) : "memory");
 #else
   uint64_t old_low, old_high;
   uint32_t failed;
@@ -49,7 +56,8 @@ SIMT_INLINE void store_wide(void *p, Wide v) {
 }
 
 // Acquire and release for every order: the compiler may move nothing across, and on x86 that costs nothing.
-template <class T> SIMT_INLINE T load(const T *p, Order) {
+template <class T>
+SIMT_INLINE T load(const T* p, Order) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "status words have 4, 8 or 16 bytes");
   if (__builtin_expect(++current.polls >= kPollsBeforeYield, 0)) fast_poll();
   T value;
@@ -58,13 +66,14 @@ template <class T> SIMT_INLINE T load(const T *p, Order) {
     __builtin_memcpy(&value, &bits, 16);
   } else {
     using W = typename Word<sizeof(T)>::type;
-    const W bits = __atomic_load_n(reinterpret_cast<const W *>(p), __ATOMIC_ACQUIRE);
+    const W bits = __atomic_load_n(reinterpret_cast<const W*>(p), __ATOMIC_ACQUIRE);
     __builtin_memcpy(&value, &bits, sizeof(T));
   }
   return value;
 }
 
-template <class T> SIMT_INLINE void store(T *p, T value, Order) {
+template <class T>
+SIMT_INLINE void store(T* p, T value, Order) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "status words have 4, 8 or 16 bytes");
   current.block->stalled = 0;
   if constexpr (sizeof(T) == 16) {
@@ -75,25 +84,27 @@ template <class T> SIMT_INLINE void store(T *p, T value, Order) {
     using W = typename Word<sizeof(T)>::type;
     W bits;
     __builtin_memcpy(&bits, &value, sizeof(T));
-    __atomic_store_n(reinterpret_cast<W *>(p), bits, __ATOMIC_RELEASE);
+    __atomic_store_n(reinterpret_cast<W*>(p), bits, __ATOMIC_RELEASE);
   }
 }
 
-template <class T> SIMT_INLINE T compare_and_swap(T *p, T expected, T desired) {
+template <class T>
+SIMT_INLINE T compare_and_swap(T* p, T expected, T desired) {
   using W = typename Word<sizeof(T)>::type;
   W old, neu;
   __builtin_memcpy(&old, &expected, sizeof(T));
   __builtin_memcpy(&neu, &desired, sizeof(T));
   if (__builtin_expect(++current.polls >= kPollsBeforeYield, 0)) fast_poll();
-  __atomic_compare_exchange_n(reinterpret_cast<W *>(p), &old, neu, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  __atomic_compare_exchange_n(reinterpret_cast<W*>(p), &old, neu, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   __builtin_memcpy(&expected, &old, sizeof(T));
   return expected;
 }
 
-template <class T, class Function> SIMT_INLINE T modify(T *p, T operand, Function function) {
+template <class T, class Function>
+SIMT_INLINE T modify(T* p, T operand, Function function) {
   current.block->stalled = 0;
   using W = typename Word<sizeof(T)>::type;
-  W *word = reinterpret_cast<W *>(p);
+  W* word = reinterpret_cast<W*>(p);
   W old = __atomic_load_n(word, __ATOMIC_RELAXED), neu;
   T before, after;
   do {
@@ -103,5 +114,5 @@ template <class T, class Function> SIMT_INLINE T modify(T *p, T operand, Functio
   } while (!__atomic_compare_exchange_n(word, &old, neu, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
   return before;
 }
-} // namespace
-} // namespace simt
+}  // namespace
+}  // namespace simt

@@ -79,7 +79,7 @@ namespace simt {
 namespace {
 
 #ifndef MADV_GUARD_INSTALL
-#define MADV_GUARD_INSTALL 102 // Linux 6.13
+#define MADV_GUARD_INSTALL 102  // Linux 6.13
 #endif
 
 // Guards made by mprotect cost a mapping each, of which a process has 65,530. Past this many, stacks go
@@ -87,39 +87,53 @@ namespace {
 constexpr uint32_t kMprotectGuards = 16 * 1024;
 uint32_t mprotect_guards = 0;
 
-void guard(char *page, size_t bytes) {
+void guard(char* page, size_t bytes) {
   if (madvise(page, bytes, MADV_GUARD_INSTALL) == 0) return;
   if (__atomic_fetch_add(&mprotect_guards, 1, __ATOMIC_RELAXED) < kMprotectGuards) mprotect(page, bytes, PROT_NONE);
 }
 
 // Stacks a multiple of 4 KB apart would compete for the same few lines of the L1 cache.
 size_t colour(uint32_t thread) { return thread * 192 % 4096; }
-} // namespace
+
+// Unlikely to be written by chance; at the low end of a packed stack.
+constexpr uint64_t kMark = 0x5ca7057ac4e4d000;
+constexpr size_t kHugePage = 2 << 20;
+}  // namespace
 
 void Stacks::reserve() {
   if (base_) return;
-  void *p = mmap(nullptr, kMaxThreads * kStride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                 -1, 0);
+  const size_t bytes = kMaxThreads * stride() + kPage;
+  void* p =
+      mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (p == MAP_FAILED) __builtin_trap();
-  base_ = static_cast<char *>(p);
-  for (uint32_t t = 0; t < kMaxThreads; t++) guard(base_ + t * kStride, kPage);
+  base_ = static_cast<char*>(p);
+  guard(base_, kPage);
+  if (layout_ == Layout::packed) madvise(base_ + kPage, bytes + kHugePage - kPage, MADV_HUGEPAGE);
+  for (uint32_t t = 1; layout_ == Layout::guarded && t < kMaxThreads; t++) guard(base_ + t * stride(), kPage);
 }
 
-void Stacks::start_over(void **stack_pointer, uint32_t threads, void (*main)()) {
+bool Stacks::overflowed(uint32_t thread, const char* address) const {
+  if (address && address < low(thread) && address >= (layout_ == Layout::guarded ? low(thread) - kPage : base_))
+    return true;
+  return layout_ == Layout::packed && *reinterpret_cast<const uint64_t*>(low(thread)) != kMark;
+}
+
+void Stacks::start_over(void** stack_pointer, uint32_t threads, void (*main)()) {
   reserve();
   for (uint32_t t = 0; t < threads; t++) {
-    void **top = reinterpret_cast<void **>(high(t) - colour(t));
+    void** top = reinterpret_cast<void**>(high(t) - (layout_ == Layout::guarded ? colour(t) : 0));
+    if (layout_ == Layout::packed) *reinterpret_cast<uint64_t*>(low(t)) = kMark;
 #if defined(__x86_64__)
     // Entered by ret, so the stack looks as after a call: the slot above is main's return address.
     top[-1] = nullptr;
-    top[-2] = reinterpret_cast<void *>(main);
+    top[-2] = reinterpret_cast<void*>(main);
     for (int saved = 3; saved <= 8; saved++) top[-saved] = nullptr;
     stack_pointer[t] = top - 8;
 #else
     for (int saved = 1; saved <= 20; saved++) top[-saved] = nullptr;
-    top[-20 + 11] = reinterpret_cast<void *>(main); // x30
+    top[-20 + 11] = reinterpret_cast<void*>(main);  // x30
     stack_pointer[t] = top - 20;
 #endif
   }
 }
-} // namespace simt
+}  // namespace simt

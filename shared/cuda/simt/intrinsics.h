@@ -5,7 +5,7 @@
 namespace simt {
 // Whether the processor has fused multiply-add; read once, by the runtime.
 extern const bool has_fma;
-} // namespace simt
+}  // namespace simt
 
 namespace {
 
@@ -47,7 +47,8 @@ SIMT_INLINE unsigned __brev(unsigned x) {
   return __builtin_bswap32(x);
 }
 
-template <class To, class From> SIMT_INLINE To simt_bits(From from) {
+template <class To, class From>
+SIMT_INLINE To simt_bits(From from) {
   static_assert(sizeof(To) == sizeof(From), "a reinterpretation keeps the size");
   To to;
   __builtin_memcpy(&to, &from, sizeof to);
@@ -59,12 +60,14 @@ SIMT_INLINE float __int_as_float(int x) { return simt_bits<float>(x); }
 SIMT_INLINE float __uint_as_float(unsigned x) { return simt_bits<float>(x); }
 
 // As in CUDA the arguments may differ in type: the usual conversions apply.
-template <class A, class B> SIMT_INLINE typename std::common_type<A, B>::type min(A a, B b) {
+template <class A, class B>
+SIMT_INLINE typename std::common_type<A, B>::type min(A a, B b) {
   using T = typename std::common_type<A, B>::type;
   return static_cast<T>(b) < static_cast<T>(a) ? static_cast<T>(b) : static_cast<T>(a);
 }
-template <class A, class B> SIMT_INLINE typename std::common_type<A, B>::type max(A a, B b) {
+template <class A, class B>
+SIMT_INLINE typename std::common_type<A, B>::type max(A a, B b) {
   using T = typename std::common_type<A, B>::type;
   return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
 }
-} // namespace
+}  // namespace

@@ -8,17 +8,20 @@ namespace {
 
 // The arguments of a launch. std::tuple would do, but its accessors are instrumented in the checked copy and
 // every thread's reading of its own parameters would look like a wild access.
-template <size_t I, class T> struct Parameter {
+template <size_t I, class T>
+struct Parameter {
   T value;
 };
-template <class Sequence, class... P> struct Parameters;
-template <size_t... I, class... P> struct Parameters<std::index_sequence<I...>, P...> : Parameter<I, P>... {
+template <class Sequence, class... P>
+struct Parameters;
+template <size_t... I, class... P>
+struct Parameters<std::index_sequence<I...>, P...> : Parameter<I, P>... {
   void (*kernel)(P...);
   Parameters(void (*kernel)(P...), P... values) : Parameter<I, P>{values}..., kernel(kernel) {}
 
-  __attribute__((no_sanitize_thread)) static void call(void *self) {
-    auto *p = static_cast<Parameters *>(self);
-    p->kernel(static_cast<Parameter<I, P> *>(p)->value...);
+  __attribute__((no_sanitize_thread)) static void call(void* self) {
+    auto* p = static_cast<Parameters*>(self);
+    p->kernel(static_cast<Parameter<I, P>*>(p)->value...);
   }
 };
 
@@ -32,11 +35,11 @@ void start(Residency residency, void (*kernel)(P...), dim3 grid, dim3 block, siz
   run_checked(description);
 #endif
 }
-} // namespace
+}  // namespace
 
 // memset in stream order; does nothing once the batch has a finding.
-void fill(void *pointer, int byte, size_t bytes);
-} // namespace simt
+void fill(void* pointer, int byte, size_t bytes);
+}  // namespace simt
 
 namespace {
 template <class... P, class... A>
@@ -50,5 +53,5 @@ void launch_cooperative(void (*kernel)(P...), dim3 grid, dim3 block, size_t shar
   simt::start(simt::Residency::cooperative, kernel, grid, block, shared_bytes, args...);
 }
 
-inline void fill_bytes(void *pointer, int byte, size_t bytes, Stream) { simt::fill(pointer, byte, bytes); }
-} // namespace
+inline void fill_bytes(void* pointer, int byte, size_t bytes, Stream) { simt::fill(pointer, byte, bytes); }
+}  // namespace

@@ -16,10 +16,10 @@ struct dim3 {
 namespace simt {
 
 constexpr uint32_t kLanes = 32;
-constexpr uint32_t kMaxThreads = 1024;             // of a block, as on every CUDA device
+constexpr uint32_t kMaxThreads = 1024;  // of a block, as on every CUDA device
 constexpr uint32_t kMaxWarps = kMaxThreads / kLanes;
-constexpr size_t kMaxShared = 227 * 1024;          // bytes of dynamic shared memory a block may ask for (sm_90)
-constexpr uint32_t kCooperativeLimit = 32;         // blocks that can be resident together in a cooperative launch
+constexpr size_t kMaxShared = 227 * 1024;   // bytes of dynamic shared memory a block may ask for (sm_90)
+constexpr uint32_t kCooperativeLimit = 32;  // blocks that can be resident together in a cooperative launch
 
 enum class Residency { independent, cooperative };
 
@@ -27,8 +27,8 @@ enum class Residency { independent, cooperative };
 struct Launch {
   dim3 grid, block;
   size_t shared_bytes;
-  void (*body)(void *args);
-  void *args;
+  void (*body)(void* args);
+  void* args;
   Residency residency;
 };
 
@@ -37,7 +37,7 @@ struct Launch {
 enum class Collective : uint8_t { sync, exchange, ballot };
 struct Warp {
   uint64_t value[kLanes], result[kLanes];
-  uint32_t arrived[kLanes], mask[kLanes]; // by the lowest lane of the group
+  uint32_t arrived[kLanes], mask[kLanes];  // by the lowest lane of the group
   Collective kind[kLanes];
   uint8_t source[kLanes];
 };
@@ -52,42 +52,43 @@ struct alignas(16) Wide {
 
 struct Worker;
 
-// A resident block of FAST mode. Hot fields first; a thread is runnable unless it waits at a barrier or in a collective.
+// A resident block of FAST mode. Hot fields first; a thread is runnable unless it waits at a barrier or in a
+// collective.
 struct alignas(64) Block {
-  uint32_t runnable[kMaxWarps], live[kMaxWarps]; // lanes by warp
-  void *stack_pointer[kMaxThreads + 16];         // dense, and padded so that prefetching may look ahead
-  uint32_t runnable_warps, live_warps;           // warps with a runnable, a live lane
-  uint32_t live_threads, waiting;                // waiting: threads at the barrier
+  uint32_t runnable[kMaxWarps], live[kMaxWarps];  // lanes by warp
+  void* stack_pointer[kMaxThreads + 16];          // dense, and padded so that prefetching may look ahead
+  uint32_t runnable_warps, live_warps;            // warps with a runnable, a live lane
+  uint32_t live_threads, waiting;                 // waiting: threads at the barrier
   uint32_t threads, warps;
-  uint64_t stalled; // yields of a polling thread since anything was stored, released or finished
+  uint64_t stalled;  // yields of a polling thread since anything was stored, released or finished
   uint3 index;
   dim3 dim, grid;
-  char *dynamic_shared;
-  Worker *worker;
+  char* dynamic_shared;
+  Worker* worker;
   uint3 thread_index[kMaxThreads];
   Warp warp[kMaxWarps];
 };
 
 // The thread that this operating-system thread is running.
 struct Current {
-  Block *block;
+  Block* block;
   uint32_t thread;
-  uint32_t polls; // loads of tile status since the last yield
+  uint32_t polls;  // loads of tile status since the last yield
 };
 extern __thread Current current __attribute__((tls_model("local-exec")));
 
-// Saves the callee-saved registers and the stack pointer in *from and resumes *to, which may be the same. Out of line and in assembly,
-// so that the compiler assumes no more than it does of any foreign function.
-extern "C" void scanhost_simt_switch(void **from, void *const *to);
+// Saves the callee-saved registers and the stack pointer in *from and resumes *to, which may be the same. Out of line
+// and in assembly, so that the compiler assumes no more than it does of any foreign function.
+extern "C" void scanhost_simt_switch(void** from, void* const* to);
 
 // Runs a launch in FAST mode on all workers; what goes wrong is recorded in the batch.
-void run_fast(const Launch &launch);
+void run_fast(const Launch& launch);
 // Runs a launch in COUNT or EXPLORE mode.
-void run_checked(const Launch &launch);
+void run_checked(const Launch& launch);
 
 // FAST mode's cold paths. The last two may leave the launch for good.
-void fast_release_barrier(Block *block);
-void fast_serve(Block *block, uint32_t warp, uint32_t group);
+void fast_release_barrier(Block* block);
+void fast_serve(Block* block, uint32_t warp, uint32_t group);
 void fast_poll();
 [[noreturn]] void fast_nothing_runnable();
-} // namespace simt
+}  // namespace simt

@@ -8,33 +8,39 @@
 namespace simt {
 namespace {
 
-const char *kind_name(Collective kind) {
+const char* kind_name(Collective kind) {
   return kind == Collective::sync ? "__syncwarp" : kind == Collective::exchange ? "a shuffle" : "a ballot";
 }
 
+// The file without its folders, as the Go side prints lines.
+const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 // Lanes meet by mask: all lanes of a mask must name the same one, and call the same kind of collective.
-void check_mask(const Resident *b, uint32_t w, uint32_t lane, uint32_t mask, Collective kind, const void *pc) {
+void check_mask(const Resident* b, uint32_t w, uint32_t lane, uint32_t mask, Collective kind, const void* pc) {
   if (!(mask >> lane & 1)) {
     record(SCANHOST_DIVERGENCE, "%s: lane %u calls %s with mask 0x%08x, which does not name it, pc 0x%zx", me().text,
            lane, kind_name(kind), mask, at(pc));
     abandon();
   }
-  const Warp &warp = b->warp[w];
+  const Warp& warp = b->warp[w];
   for (uint32_t group = 0; group < kLanes; group++) {
     if (!warp.arrived[group] || !(warp.mask[group] & mask)) continue;
     if (warp.mask[group] == mask && warp.kind[group] == kind) continue;
-    record(SCANHOST_DIVERGENCE,
-           "%s: lane %u calls %s with mask 0x%08x, pc 0x%zx, while lanes 0x%08x of its warp wait in %s with mask 0x%08x, "
-           "pc 0x%zx",
-           me().text, lane, kind_name(kind), mask, at(pc), warp.arrived[group],
-           kind_name(warp.kind[group]), warp.mask[group],
-           at(b->meeting_pc[w][group]));
+    record(
+        SCANHOST_DIVERGENCE,
+        "%s: lane %u calls %s with mask 0x%08x, pc 0x%zx, while lanes 0x%08x of its warp wait in %s with mask 0x%08x, "
+        "pc 0x%zx",
+        me().text, lane, kind_name(kind), mask, at(pc), warp.arrived[group], kind_name(warp.kind[group]),
+        warp.mask[group], at(b->meeting_pc[w][group]));
     abandon();
   }
 }
 
-void serve(Resident *b, uint32_t w, uint32_t group) {
-  Warp &warp = b->warp[w];
+void serve(Resident* b, uint32_t w, uint32_t group) {
+  Warp& warp = b->warp[w];
   const uint32_t members = warp.mask[group] & b->live[w];
   warp.arrived[group] = 0;
   if (warp.kind[group] == Collective::exchange) serve_exchange(warp, members);
@@ -43,9 +49,9 @@ void serve(Resident *b, uint32_t w, uint32_t group) {
   session.counters.shuffles += warp.kind[group] != Collective::sync;
   set_runnable(b, w, members);
 }
-} // namespace
+}  // namespace
 
-void release_barrier(Resident *b) {
+void release_barrier(Resident* b) {
   b->waiting = 0;
   b->shared.epoch++;
   session.counters.barriers++;
@@ -53,21 +59,21 @@ void release_barrier(Resident *b) {
   note_progress();
 }
 
-void complete_meetings(Resident *b, uint32_t w) {
-  const Warp &warp = b->warp[w];
+void complete_meetings(Resident* b, uint32_t w) {
+  const Warp& warp = b->warp[w];
   for (uint32_t group = 0; group < kLanes; group++)
     if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & b->live[w])) serve(b, w, group);
 }
 
-void checked_barrier(const char *file, int line) {
+void checked_barrier(const char* file, int line) {
   settle();
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   if (b->waiting == 0) {
     b->barrier_file = file;
     b->barrier_line = line;
   } else if (b->barrier_line != line || strcmp(b->barrier_file, file) != 0) {
     record(SCANHOST_DIVERGENCE, "%s is at the barrier %s:%d while %u threads of its block wait at the barrier %s:%d",
-           me().text, file, line, b->waiting, b->barrier_file, b->barrier_line);
+           me().text, base_name(file), line, b->waiting, base_name(b->barrier_file), b->barrier_line);
     abandon();
   }
   if (++b->waiting == b->live_threads) {
@@ -80,11 +86,11 @@ void checked_barrier(const char *file, int line) {
 
 uint64_t checked_meet(Collective kind, uint32_t mask, uint64_t bits, uint32_t source) {
   settle();
-  Resident *b = engine.block;
+  Resident* b = engine.block;
   const uint32_t w = engine.thread / kLanes, lane = engine.thread % kLanes;
-  const void *pc = __builtin_return_address(0);
+  const void* pc = __builtin_return_address(0);
   check_mask(b, w, lane, mask, kind, pc);
-  Warp &warp = b->warp[w];
+  Warp& warp = b->warp[w];
   warp.value[lane] = bits;
   warp.source[lane] = static_cast<uint8_t>(source);
   const uint32_t group = __builtin_ctz(mask);
@@ -103,4 +109,4 @@ uint64_t checked_meet(Collective kind, uint32_t mask, uint64_t bits, uint32_t so
 
 // Lanes advance one at a time, so any lane that has not left is as active as another.
 uint32_t checked_active_mask() { return engine.block->live[engine.thread / kLanes]; }
-} // namespace simt
+}  // namespace simt

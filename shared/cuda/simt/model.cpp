@@ -11,63 +11,63 @@ namespace simt {
 namespace {
 
 constexpr uint64_t kNobody = ~0ull;
-constexpr uint64_t kLate = 4096;        // scheduling steps after which a store is visible to all
-constexpr size_t kRemembered = 8;       // stores of a cell; beyond it, the oldest that a later one covers is forgotten
+constexpr uint64_t kLate = 4096;   // scheduling steps after which a store is visible to all
+constexpr size_t kRemembered = 8;  // stores of a cell; beyond it, the oldest that a later one covers is forgotten
 
 enum class Kind : uint8_t { initial, plain, status };
 
 struct Store {
-  uint64_t block; // linear; kNobody for what the launch found
-  uint64_t step, serial;  // serial: counted within the cell
-  uint32_t place, number; // of the block in the ring; the block's own count
-  uint16_t bytes;         // of the cell that it changed
+  uint64_t block;          // linear; kNobody for what the launch found
+  uint64_t step, serial;   // serial: counted within the cell
+  uint32_t place, number;  // of the block in the ring; the block's own count
+  uint16_t bytes;          // of the cell that it changed
   Kind kind;
-  unsigned char contents[16]; // of the cell, after it
+  unsigned char contents[16];  // of the cell, after it
   SharedView released;
-  const void *pc;
+  const void* pc;
 };
 
-struct Seen { // by a block, for each word: the latest store it has returned, by serial
+struct Seen {  // by a block, for each word: the latest store it has returned, by serial
   uint64_t block, latest[4];
 };
 
 struct Cell {
-  std::vector<Store> stores; // [0] is what the launch found
-  std::vector<Seen> seen; // by number of the resident block
-  uint32_t *table_entry;
+  std::vector<Store> stores;  // [0] is what the launch found
+  std::vector<Seen> seen;     // by number of the resident block
+  uint32_t* table_entry;
 };
 
 struct Pending {
-  const Region *region;
-  char *p;
+  const Region* region;
+  char* p;
   uint32_t bytes;
-  const void *pc;
+  const void* pc;
 } pending;
 
-std::deque<Cell> cells; // [0] is none
+std::deque<Cell> cells;  // [0] is none
 size_t used_cells;
 uint64_t ring_owner[kRing];
 uint32_t ring_count[kRing];
 bool ring_live[kRing];
 uint32_t ring_next;
 
-char *cell_address(const char *p) { return reinterpret_cast<char *>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{15}); }
+char* cell_address(const char* p) { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{15}); }
 
-uint32_t *table_entry(const Region *r, const char *p) {
+uint32_t* table_entry(const Region* r, const char* p) {
   return &r->cells[(reinterpret_cast<uintptr_t>(p) >> 4) - (reinterpret_cast<uintptr_t>(r->low) >> 4)];
 }
 
-Cell *find(const Region *r, const char *p) {
+Cell* find(const Region* r, const char* p) {
   const uint32_t number = *table_entry(r, p);
   return number ? &cells[number] : nullptr;
 }
 
 // The cell of p, with what memory holds now as its first store.
-Cell *find_or_make(const Region *r, const char *p) {
-  uint32_t *entry = table_entry(r, p);
+Cell* find_or_make(const Region* r, const char* p) {
+  uint32_t* entry = table_entry(r, p);
   if (*entry) return &cells[*entry];
   if (used_cells == cells.size()) cells.emplace_back();
-  Cell *cell = &cells[used_cells];
+  Cell* cell = &cells[used_cells];
   *entry = static_cast<uint32_t>(used_cells++);
   cell->table_entry = entry;
   cell->stores.clear();
@@ -80,25 +80,25 @@ Cell *find_or_make(const Region *r, const char *p) {
   return cell;
 }
 
-uint16_t bytes_of(const char *p, uint32_t bytes) {
+uint16_t bytes_of(const char* p, uint32_t bytes) {
   return static_cast<uint16_t>(((1u << bytes) - 1) << (reinterpret_cast<uintptr_t>(p) & 15));
 }
 
 // Whether the running block's next step comes after the store, in every order hardware may choose.
-bool known(const Store &s) {
-  const BlockOrder &order = engine.block->order;
+bool known(const Store& s) {
+  const BlockOrder& order = engine.block->order;
   return s.block == kNobody || s.block == engine.block->linear || ring_owner[s.place] != s.block ||
          order.known.stores[s.place] >= s.number;
 }
 
-Store *newest(Cell *cell, uint16_t bytes) {
+Store* newest(Cell* cell, uint16_t bytes) {
   for (size_t i = cell->stores.size(); i-- > 0;)
     if (cell->stores[i].bytes & bytes) return &cell->stores[i];
   return &cell->stores[0];
 }
 
 // Stores of single bytes may all still be in force; then the list grows.
-void forget_one(Cell *cell) {
+void forget_one(Cell* cell) {
   for (size_t i = 1; i < cell->stores.size(); i++) {
     uint16_t later = 0;
     for (size_t j = i + 1; j < cell->stores.size(); j++) later |= cell->stores[j].bytes;
@@ -108,8 +108,8 @@ void forget_one(Cell *cell) {
   }
 }
 
-void append(Cell *cell, const char *p, uint16_t bytes, Kind kind, SharedView released, const void *pc) {
-  BlockOrder &order = engine.block->order;
+void append(Cell* cell, const char* p, uint16_t bytes, Kind kind, SharedView released, const void* pc) {
+  BlockOrder& order = engine.block->order;
   Store s = {};
   s.block = engine.block->linear;
   s.step = engine.steps;
@@ -126,44 +126,45 @@ void append(Cell *cell, const char *p, uint16_t bytes, Kind kind, SharedView rel
   cell->stores.push_back(std::move(s));
 }
 
-[[noreturn]] void report_unordered(const char *p, const Store &s, const char *does, const void *pc) {
-  const BlockOrder &order = engine.block->order;
-  const char *why = "nothing orders the two: no fence and status lead from the store to here";
+[[noreturn]] void report_unordered(const char* p, const Store& s, const char* does, const void* pc) {
+  const BlockOrder& order = engine.block->order;
+  const char* why = "nothing orders the two: no fence and status lead from the store to here";
   if (order.offered.stores[s.place] >= s.number)
-    why = "the reader's fence is missing: this block has read a status stored after the writer's fence, but has not "
-          "fenced since";
+    why =
+        "the reader's fence is missing: this block has read a status stored after the writer's fence, but has not "
+        "fenced since";
   else if (order.glimpsed.stores[s.place] > s.number)
-    why = "the writer's fence is missing: this block has read a status that was stored after the data with no fence "
-          "between";
+    why =
+        "the writer's fence is missing: this block has read a status that was stored after the data with no fence "
+        "between";
   record(SCANHOST_UNORDERED, "%s %s %s, pc 0x%zx, stored by %s, pc 0x%zx; %s", me().text, does, place_of(p).text,
-         at(pc), name_of_block(s.block).text, at(s.pc),
-         why);
+         at(pc), name_of_block(s.block).text, at(s.pc), why);
   abandon();
 }
 
 // One cell's part of a plain store. 16 bytes at once are two stores: hardware promises no more without asking.
-void settle_cell(const Region *r, char *p, uint32_t bytes, const void *pc) {
-  Cell *cell = find(r, p);
+void settle_cell(const Region* r, char* p, uint32_t bytes, const void* pc) {
+  Cell* cell = find(r, p);
   const uint16_t all = bytes_of(p, bytes);
-  const Store &before = *newest(cell, all);
+  const Store& before = *newest(cell, all);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p) & 15);
   if (!known(before) && before.kind == Kind::plain && memcmp(before.contents + at, p, bytes) != 0)
     report_unordered(p, before, "overwrites", pc);
-  const SharedView &released = engine.block->order.released;
+  const SharedView& released = engine.block->order.released;
   for (uint16_t half : {uint16_t{0x00ff}, uint16_t{0xff00}})
     if (all & half) append(cell, p, all & half, Kind::plain, released, pc);
 }
 
 // The older stores that a status load of these bytes may still return, newest first.
-size_t candidates(const Cell *cell, uint16_t bytes, const Store *(&found)[kRemembered]) {
-  const Seen &seen = cell->seen[engine.block->number];
+size_t candidates(const Cell* cell, uint16_t bytes, const Store* (&found)[kRemembered]) {
+  const Seen& seen = cell->seen[engine.block->number];
   uint64_t floor = 0;
   if (seen.block == engine.block->linear)
     for (int word = 0; word < 4; word++)
       if ((bytes >> 4 * word & 15) && seen.latest[word] > floor) floor = seen.latest[word];
   size_t n = 0;
   for (size_t i = cell->stores.size(); i-- > 0;) {
-    const Store &s = cell->stores[i];
+    const Store& s = cell->stores[i];
     if (i > 0 && !(s.bytes & bytes)) continue;
     found[n++] = &s;
     if (known(s) || s.serial <= floor || engine.steps - s.step > kLate || n == kRemembered) break;
@@ -171,30 +172,30 @@ size_t candidates(const Cell *cell, uint16_t bytes, const Store *(&found)[kRemem
   return n;
 }
 
-void mark_seen(Cell *cell, uint16_t bytes, const Store &s) {
-  Seen &seen = cell->seen[engine.block->number];
+void mark_seen(Cell* cell, uint16_t bytes, const Store& s) {
+  Seen& seen = cell->seen[engine.block->number];
   if (seen.block != engine.block->linear) seen = {engine.block->linear, {}};
   for (int word = 0; word < 4; word++)
     if (bytes >> 4 * word & 15) seen.latest[word] = s.serial;
 }
 
-void learn(const Store &s, Order load) {
-  BlockOrder &order = engine.block->order;
+void learn(const Store& s, Order load) {
+  BlockOrder& order = engine.block->order;
   if (s.block == kNobody) return;
-  uint32_t &glimpsed = order.glimpsed.stores[s.place];
+  uint32_t& glimpsed = order.glimpsed.stores[s.place];
   if (s.number > glimpsed) glimpsed = s.number;
   if (!s.released) return;
   order.offered.join(*s.released);
   if (load == Order::acquire) order.known.join(*s.released);
 }
-} // namespace
+}  // namespace
 
 void settle() {
   if (!pending.region) return;
   const Pending store = pending;
   pending.region = nullptr;
   for (uint32_t done = 0; done < store.bytes;) {
-    char *p = store.p + done;
+    char* p = store.p + done;
     const uint32_t room = 16 - static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p) & 15);
     const uint32_t bytes = store.bytes - done < room ? store.bytes - done : room;
     settle_cell(store.region, p, bytes, store.pc);
@@ -202,61 +203,62 @@ void settle() {
   }
 }
 
-void model_plain_load(const Region *r, char *p, uint32_t bytes, const void *pc) {
+void model_plain_load(const Region* r, char* p, uint32_t bytes, const void* pc) {
   if (!r->cells) return;
   for (uint32_t done = 0; done < bytes;) {
-    char *q = p + done;
+    char* q = p + done;
     const uint32_t room = 16 - static_cast<uint32_t>(reinterpret_cast<uintptr_t>(q) & 15);
     const uint32_t part = bytes - done < room ? bytes - done : room;
-    if (Cell *cell = find(r, q)) {
-      const Store &s = *newest(cell, bytes_of(q, part));
+    if (Cell* cell = find(r, q)) {
+      const Store& s = *newest(cell, bytes_of(q, part));
       if (!known(s)) report_unordered(q, s, "reads", pc);
     }
     done += part;
   }
 }
 
-void model_plain_store(const Region *r, char *p, uint32_t bytes, const void *pc) {
+void model_plain_store(const Region* r, char* p, uint32_t bytes, const void* pc) {
   if (!r->cells) return note_progress();
-  for (char *q = cell_address(p); q < p + bytes; q += 16) find_or_make(r, q);
+  for (char* q = cell_address(p); q < p + bytes; q += 16) find_or_make(r, q);
   pending = {r, p, bytes, pc};
 }
 
-Wide model_status_load(const Region *r, char *p, uint32_t bytes, Order order, const void *pc) {
+Wide model_status_load(const Region* r, char* p, uint32_t bytes, Order order, const void* pc) {
   Wide value = {};
-  Cell *cell = r->cells ? find(r, p) : nullptr;
+  Cell* cell = r->cells ? find(r, p) : nullptr;
   if (!cell) {
     memcpy(&value, p, bytes);
     return value;
   }
   const uint16_t mask = bytes_of(p, bytes);
-  const Store &latest = *newest(cell, mask);
+  const Store& latest = *newest(cell, mask);
   if (latest.kind == Kind::plain && !known(latest) && (latest.bytes & mask) != mask) {
-    record(SCANHOST_UNORDERED,
-           "%s loads %u bytes at once from %s, pc 0x%zx, which %s stored in parts, pc 0x%zx: a plain store of more than "
-           "8 bytes may be seen half done; store_relaxed stores them whole",
-           me().text, bytes, place_of(p).text, at(pc),
-           name_of_block(latest.block).text, at(latest.pc));
+    record(
+        SCANHOST_UNORDERED,
+        "%s loads %u bytes at once from %s, pc 0x%zx, which %s stored in parts, pc 0x%zx: a plain store of more than "
+        "8 bytes may be seen half done; store_relaxed stores them whole",
+        me().text, bytes, place_of(p).text, at(pc), name_of_block(latest.block).text, at(latest.pc));
     abandon();
   }
-  const Store *found[kRemembered] = {};
+  const Store* found[kRemembered] = {};
   size_t pick = 0;
   const size_t n = candidates(cell, mask, found);
-  if (n > 1 && !engine.newest_only && chance(engine.stale_chance)) pick = 1 + random_below(static_cast<uint32_t>(n - 1));
-  const Store &s = *found[pick];
+  if (n > 1 && !engine.newest_only && chance(engine.stale_chance))
+    pick = 1 + random_below(static_cast<uint32_t>(n - 1));
+  const Store& s = *found[pick];
   mark_seen(cell, mask, s);
   learn(s, order);
   memcpy(&value, s.contents + (reinterpret_cast<uintptr_t>(p) & 15), bytes);
   return value;
 }
 
-void model_status_store(const Region *r, char *p, Wide bits, uint32_t bytes, Order order, const void *pc) {
+void model_status_store(const Region* r, char* p, Wide bits, uint32_t bytes, Order order, const void* pc) {
   if (!r->cells) {
     if (memcmp(p, &bits, bytes) != 0) note_progress();
     memcpy(p, &bits, bytes);
     return;
   }
-  Cell *cell = find_or_make(r, p);
+  Cell* cell = find_or_make(r, p);
   memcpy(p, &bits, bytes);
   SharedView released = engine.block->order.released;
   if (order == Order::release) released = std::make_shared<View>(engine.block->order.known);
@@ -265,8 +267,8 @@ void model_status_store(const Region *r, char *p, Wide bits, uint32_t bytes, Ord
 }
 
 // A read-modify-write carries on what the store it read had released, besides its own block's.
-void model_atomic(const Region *r, char *p, uint64_t desired, uint32_t bytes, const void *pc) {
-  Cell *cell = r->cells ? find_or_make(r, p) : nullptr;
+void model_atomic(const Region* r, char* p, uint64_t desired, uint32_t bytes, const void* pc) {
+  Cell* cell = r->cells ? find_or_make(r, p) : nullptr;
   memcpy(p, &desired, bytes);
   if (!cell) return;
   const uint16_t mask = bytes_of(p, bytes);
@@ -286,7 +288,7 @@ void model_atomic(const Region *r, char *p, uint64_t desired, uint32_t bytes, co
 
 void model_fence() {
   if (engine.scheduling != Scheduling::seeded) return;
-  BlockOrder &order = engine.block->order;
+  BlockOrder& order = engine.block->order;
   order.known.join(order.offered);
   order.released = std::make_shared<View>(order.known);
 }
@@ -302,7 +304,7 @@ void model_forget_stores() {
   ring_next = 0;
 }
 
-void model_start_block(Resident *b) {
+void model_start_block(Resident* b) {
   while (ring_live[ring_next]) ring_next = (ring_next + 1) % kRing;
   b->order.place = ring_next;
   b->order.known = b->order.offered = b->order.glimpsed = {};
@@ -312,19 +314,18 @@ void model_start_block(Resident *b) {
   ring_next = (ring_next + 1) % kRing;
 }
 
-void model_finish_block(Resident *b) { ring_live[b->order.place] = false; }
+void model_finish_block(Resident* b) { ring_live[b->order.place] = false; }
 
-Place writer_of(const void *address) {
+Place writer_of(const void* address) {
   Place text;
-  const char *p = static_cast<const char *>(address);
-  const Region *r = region_of(p, 1);
-  Cell *cell = r && r->cells ? find(r, p) : nullptr;
-  const Store *s = cell ? newest(cell, bytes_of(p, 1)) : nullptr;
+  const char* p = static_cast<const char*>(address);
+  const Region* r = region_of(p, 1);
+  Cell* cell = r && r->cells ? find(r, p) : nullptr;
+  const Store* s = cell ? newest(cell, bytes_of(p, 1)) : nullptr;
   if (!s || s->block == kNobody)
     snprintf(text.text, sizeof text.text, "nobody has stored to");
   else
-    snprintf(text.text, sizeof text.text, "%s stored last, pc 0x%zx,", name_of_block(s->block).text,
-             at(s->pc));
+    snprintf(text.text, sizeof text.text, "%s stored last, pc 0x%zx,", name_of_block(s->block).text, at(s->pc));
   return text;
 }
-} // namespace simt
+}  // namespace simt

@@ -19,23 +19,23 @@ constexpr decltype(scanhost_kernel::release) release = nullptr;
 
 // enqueue_one(problem, set, workspace, stream) enqueues one launch. Returns an enum scanhost_status.
 template <class EnqueueOne>
-int run_batch(const scanhost_problem *problem, const scanhost_set *sets, uint32_t n_sets, uint32_t first,
-              uint32_t launches, void *workspace, uint64_t workspace_bytes, const scanhost_simt *options,
-              scanhost_report *report, EnqueueOne enqueue_one) {
+int run_batch(const scanhost_problem* problem, const scanhost_set* sets, uint32_t n_sets, uint32_t first,
+              uint32_t launches, void* workspace, uint64_t workspace_bytes, const scanhost_simt* options,
+              scanhost_report* report, EnqueueOne enqueue_one) {
   struct Context {
-    const scanhost_problem *problem;
-    const scanhost_set *sets;
-    void *workspace;
-    EnqueueOne &enqueue_one;
+    const scanhost_problem* problem;
+    const scanhost_set* sets;
+    void* workspace;
+    EnqueueOne& enqueue_one;
   } context{problem, sets, workspace, enqueue_one};
   const simt::Batch batch{sets, n_sets, first, launches, workspace, workspace_bytes, options, report, copy_kind};
   return simt::run_batch(
       batch,
-      [](void *p, uint32_t set) {
-        auto *c = static_cast<Context *>(p);
+      [](void* p, uint32_t set) {
+        auto* c = static_cast<Context*>(p);
         c->enqueue_one(*c->problem, c->sets[set], c->workspace, Stream{});
       },
       &context);
 }
-} // namespace
-} // namespace scanhost
+}  // namespace
+}  // namespace scanhost

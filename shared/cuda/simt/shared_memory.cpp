@@ -10,17 +10,17 @@ namespace {
 struct Access {
   uint32_t bytes;
   bool write, dynamic;
-  const void *pc;
+  const void* pc;
   size_t offset;
 };
 
-Name place(const Access &a, size_t word) {
+Name place(const Access& a, size_t word) {
   Name name;
   snprintf(name.text, sizeof name.text, "%s shared memory at byte %zu", a.dynamic ? "dynamic" : "static", word * 4);
   return name;
 }
 
-[[noreturn]] void report_race(const Access &a, size_t word, uint32_t other, const char *did, const void *pc) {
+[[noreturn]] void report_race(const Access& a, size_t word, uint32_t other, const char* did, const void* pc) {
   char where[40] = "";
   if (pc) snprintf(where, sizeof where, ", pc 0x%zx", at(pc));
   record(SCANHOST_RACE, "%s %s %s, pc 0x%zx, which thread %u %s%s; no %s orders the two", me().text,
@@ -30,13 +30,13 @@ Name place(const Access &a, size_t word) {
 }
 
 // Whether an earlier access of this epoch by the other thread is ordered before what this thread does now.
-bool ordered(const SharedMemory &m, uint32_t other, uint32_t clock) {
+bool ordered(const SharedMemory& m, uint32_t other, uint32_t clock) {
   const uint32_t self = engine.thread;
   if (other == self) return true;
   return other / kLanes == self / kLanes && m.known_clock[self][other % kLanes] > clock;
 }
 
-void check(const SharedMemory &m, const SharedWord &s, const Access &a, size_t word, uint8_t mask) {
+void check(const SharedMemory& m, const SharedWord& s, const Access& a, size_t word, uint8_t mask) {
   if (!a.write && (s.written & mask) != mask) {
     record(SCANHOST_UNINITIALISED, "%s reads %s, which its block has not written, pc 0x%zx", me().text,
            place(a, word).text, at(a.pc));
@@ -50,7 +50,7 @@ void check(const SharedMemory &m, const SharedWord &s, const Access &a, size_t w
 }
 
 // Two readers are remembered, in different warps if possible: a later writer can be ordered after one of them.
-void note_read(const SharedMemory &m, SharedWord *s, uint8_t mask) {
+void note_read(const SharedMemory& m, SharedWord* s, uint8_t mask) {
   const uint32_t self = engine.thread;
   const bool first_is_other = s->read_epoch[0] == m.epoch && s->reader[0] / kLanes != self / kLanes;
   const int i = first_is_other ? 1 : 0;
@@ -61,7 +61,7 @@ void note_read(const SharedMemory &m, SharedWord *s, uint8_t mask) {
   s->reader[i] = static_cast<uint16_t>(self);
 }
 
-void note_write(const SharedMemory &m, SharedWord *s, uint8_t mask, const void *pc) {
+void note_write(const SharedMemory& m, SharedWord* s, uint8_t mask, const void* pc) {
   const uint32_t self = engine.thread;
   const bool same = s->write_epoch == m.epoch && s->writer == self && s->write_clock == m.clock[self];
   s->write_mask = same ? s->write_mask | mask : mask;
@@ -78,7 +78,7 @@ uint8_t mask_of(size_t offset, uint32_t bytes, size_t word) {
     if (word * 4 + byte >= offset && word * 4 + byte < offset + bytes) mask |= static_cast<uint8_t>(1 << byte);
   return mask;
 }
-} // namespace
+}  // namespace
 
 void SharedMemory::start_block(uint32_t threads) {
   first_epoch = ++epoch;
@@ -102,11 +102,11 @@ void SharedMemory::meet(uint32_t warp, uint32_t members) {
     memcpy(known_clock[base + __builtin_ctz(lanes)], together, sizeof together);
 }
 
-void SharedMemory::access(uint32_t bytes, bool write, const void *pc, bool dynamic, size_t offset) {
-  std::vector<SharedWord> &words = dynamic ? dynamics : statics;
+void SharedMemory::access(uint32_t bytes, bool write, const void* pc, bool dynamic, size_t offset) {
+  std::vector<SharedWord>& words = dynamic ? dynamics : statics;
   const Access a = {bytes, write, dynamic, pc, offset};
   for (size_t word = offset / 4; word <= (offset + bytes - 1) / 4; word++) {
-    SharedWord &s = words[word];
+    SharedWord& s = words[word];
     const uint8_t mask = mask_of(offset, bytes, word);
     if (s.write_epoch < first_epoch) s.written = 0;
     check(*this, s, a, word, mask);
@@ -117,10 +117,10 @@ void SharedMemory::access(uint32_t bytes, bool write, const void *pc, bool dynam
   }
 }
 
-void SharedMemory::mark_written(uint32_t bytes, const void *pc, bool dynamic, size_t offset) {
-  std::vector<SharedWord> &words = dynamic ? dynamics : statics;
+void SharedMemory::mark_written(uint32_t bytes, const void* pc, bool dynamic, size_t offset) {
+  std::vector<SharedWord>& words = dynamic ? dynamics : statics;
   for (size_t word = offset / 4; word <= (offset + bytes - 1) / 4; word++) {
-    SharedWord &s = words[word];
+    SharedWord& s = words[word];
     if (s.write_epoch < first_epoch) s.written = 0;
     s.written |= mask_of(offset, bytes, word);
     s.write_epoch = first_epoch;
@@ -128,4 +128,4 @@ void SharedMemory::mark_written(uint32_t bytes, const void *pc, bool dynamic, si
     s.write_pc = pc;
   }
 }
-} // namespace simt
+}  // namespace simt

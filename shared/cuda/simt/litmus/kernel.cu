@@ -19,20 +19,21 @@ struct Map {
 __device__ inline Map compose(Map left, Map right) { return {left.a * right.a, fmaf(right.a, left.b, right.b)}; }
 
 struct Chain {
-  unsigned *ticket, *flag; // flag: 0 nothing, 1 aggregate, 2 inclusive prefix
+  unsigned *ticket, *flag;  // flag: 0 nothing, 1 aggregate, 2 inclusive prefix
   float2 *aggregate, *prefix;
 };
 
 struct Arrays {
   const float *a, *b;
-  float *h;
+  float* h;
   int n;
 };
 
 constexpr int TILE = 32;
 
 // A look-back over one row, a warp to a tile, as in plugins/lookback with the records taken apart.
-template <Bug BUG> __global__ void look_back(Arrays x, Chain chain) {
+template <Bug BUG>
+__global__ void look_back(Arrays x, Chain chain) {
   __shared__ unsigned claimed;
   __shared__ Map before;
   const int lane = threadIdx.x;
@@ -53,7 +54,8 @@ template <Bug BUG> __global__ void look_back(Arrays x, Chain chain) {
     store_relaxed(&chain.flag[tile], 1u);
     for (int j = int(tile) - 1; j >= 0; j--) {
       unsigned flag;
-      while ((flag = load_relaxed(&chain.flag[j])) == 0) {}
+      while ((flag = load_relaxed(&chain.flag[j])) == 0) {
+      }
       if (BUG != NO_READER_FENCE) __threadfence();
       const float2 map = flag == 2 ? chain.prefix[j] : chain.aggregate[j];
       carry = compose({map.x, map.y}, carry);
@@ -70,21 +72,25 @@ template <Bug BUG> __global__ void look_back(Arrays x, Chain chain) {
 }
 
 // Each block hands a 16-byte record to the next; records are stored and loaded whole, or in parts.
-template <Bug BUG> __global__ void relay(Arrays x, unsigned *ticket, uint4 *record) {
+template <Bug BUG>
+__global__ void relay(Arrays x, unsigned* ticket, uint4* record) {
   if (threadIdx.x != 0) return;
   const unsigned tile = atomicAdd(ticket, 1u);
   uint4 word = make_uint4(1, 0, 0, 0);
-  if (tile > 0)
-    do word = load_relaxed(&record[tile - 1]);
+  if (tile > 0) do
+      word = load_relaxed(&record[tile - 1]);
     while (word.x == 0);
   const uint4 next = make_uint4(1, word.y + 1, word.z + 2, word.w + 3);
-  if (BUG == TORN_STORE) record[tile] = next;
-  else store_relaxed(&record[tile], next);
+  if (BUG == TORN_STORE)
+    record[tile] = next;
+  else
+    store_relaxed(&record[tile], next);
   x.h[tile] = float(next.y + next.z + next.w);
 }
 
 // Reverses each 64 elements through shared memory.
-template <Bug BUG> __global__ void reverse(Arrays x) {
+template <Bug BUG>
+__global__ void reverse(Arrays x) {
   __shared__ float tile[64];
   const int t = threadIdx.x;
   const int at = blockIdx.x * 64 + t;
@@ -97,7 +103,8 @@ template <Bug BUG> __global__ void reverse(Arrays x) {
 }
 
 // The same exchange within a warp needs no barrier, but it does need __syncwarp.
-template <Bug BUG> __global__ void reverse_warp(Arrays x) {
+template <Bug BUG>
+__global__ void reverse_warp(Arrays x) {
   __shared__ float tile[32];
   tile[threadIdx.x] = 0.0f;
   __syncwarp();
@@ -112,7 +119,7 @@ __global__ void rounded_up(Arrays x, int limit) {
   if (at < limit) x.h[at] = 1.0f;
 }
 
-__global__ void write_input(Arrays x) { const_cast<float *>(x.a)[threadIdx.x] = 1.0f; }
+__global__ void write_input(Arrays x) { const_cast<float*>(x.a)[threadIdx.x] = 1.0f; }
 
 __global__ void fill_shared(Arrays x, int limit) {
   DYNAMIC_SHARED(float, scratch);
@@ -136,32 +143,34 @@ __global__ void masks(Arrays x, unsigned low) {
 }
 
 // Blocks meet in a counter: needs all of them resident.
-__global__ void grid_barrier(Arrays x, unsigned *arrived) {
+__global__ void grid_barrier(Arrays x, unsigned* arrived) {
   if (threadIdx.x == 0) {
     x.h[blockIdx.x] = float(blockIdx.x);
     __threadfence();
     atomicAdd(arrived, 1u);
-    while (load_acquire(arrived) < gridDim.x) {}
+    while (load_acquire(arrived) < gridDim.x) {
+    }
   }
   __syncthreads();
   if (threadIdx.x == 0) x.h[gridDim.x + blockIdx.x] = x.h[(blockIdx.x + 1) % gridDim.x];
 }
 
-__global__ void wait_for_ever(unsigned *word) {
-  while (load_relaxed(word) == 0) {}
+__global__ void wait_for_ever(unsigned* word) {
+  while (load_relaxed(word) == 0) {
+  }
 }
 
 __global__ void load_vectors(Arrays x, int offset) {
-  reinterpret_cast<float4 *>(x.h)[threadIdx.x] = reinterpret_cast<const float4 *>(x.a + offset)[threadIdx.x];
+  reinterpret_cast<float4*>(x.h)[threadIdx.x] = reinterpret_cast<const float4*>(x.a + offset)[threadIdx.x];
 }
 
 // Every block writes the word; with the same value that is harmless.
 __global__ void all_write(Arrays x, int differ) { x.h[0] = differ ? float(blockIdx.x) : 1.0f; }
 
 // What collectives, atomics and bits return, one value to an element of h.
-__global__ void semantics(Arrays x, int *counter) {
+__global__ void semantics(Arrays x, int* counter) {
   const int t = threadIdx.x, lane = t % 32;
-  float *h = x.h + t * 16;
+  float* h = x.h + t * 16;
   h[0] = float(__shfl_up_sync(~0u, t, 3, 8));
   h[1] = float(__shfl_down_sync(~0u, t, 3, 8));
   h[2] = float(__shfl_xor_sync(~0u, t, 5));

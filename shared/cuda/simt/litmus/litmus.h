@@ -7,9 +7,9 @@ extern "C" {
 #endif
 
 typedef struct {
-  const char *name;
-  const float *a, *b; // n elements each
-  float *h;           // h_bytes
+  const char* name;
+  const float *a, *b;  // n elements each
+  float* h;            // h_bytes
   int64_t n;
   uint64_t h_bytes;
   uint32_t launches;
@@ -17,8 +17,8 @@ typedef struct {
 } litmus_run;
 
 // Returns an enum scanhost_status, or -1 if there is no litmus of this name.
-int litmus_fast(const litmus_run *run, scanhost_report *report);
-int litmus_check(const litmus_run *run, scanhost_report *report);
+int litmus_fast(const litmus_run* run, scanhost_report* report);
+int litmus_check(const litmus_run* run, scanhost_report* report);
 
 #ifdef __cplusplus
 }

@@ -7,67 +7,77 @@ namespace {
 constexpr size_t kWorkspace = 1 << 20;
 
 // Launches one litmus; the workspace is as the launch before left it.
-using Body = void (*)(const Arrays &, char *workspace, Stream);
+using Body = void (*)(const Arrays&, char* workspace, Stream);
 
-unsigned tiles(const Arrays &x) { return static_cast<unsigned>((x.n + TILE - 1) / TILE); }
+unsigned tiles(const Arrays& x) { return static_cast<unsigned>((x.n + TILE - 1) / TILE); }
 
-template <Bug BUG> void run_look_back(const Arrays &x, char *workspace, Stream stream) {
+template <Bug BUG>
+void run_look_back(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 4096 + tiles(x) * 4, stream);
-  const Chain chain = {reinterpret_cast<unsigned *>(workspace), reinterpret_cast<unsigned *>(workspace + 4096),
-                       reinterpret_cast<float2 *>(workspace + (256 << 10)),
-                       reinterpret_cast<float2 *>(workspace + (512 << 10))};
+  const Chain chain = {reinterpret_cast<unsigned*>(workspace), reinterpret_cast<unsigned*>(workspace + 4096),
+                       reinterpret_cast<float2*>(workspace + (256 << 10)),
+                       reinterpret_cast<float2*>(workspace + (512 << 10))};
   launch(look_back<BUG>, dim3(tiles(x)), dim3(TILE), 0, stream, x, chain);
 }
-template <Bug BUG> void run_relay(const Arrays &x, char *workspace, Stream stream) {
+template <Bug BUG>
+void run_relay(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 4096 + 16 * static_cast<size_t>(x.n), stream);
-  launch(relay<BUG>, dim3(static_cast<unsigned>(x.n)), dim3(32), 0, stream, x,
-         reinterpret_cast<unsigned *>(workspace), reinterpret_cast<uint4 *>(workspace + 4096));
+  launch(relay<BUG>, dim3(static_cast<unsigned>(x.n)), dim3(32), 0, stream, x, reinterpret_cast<unsigned*>(workspace),
+         reinterpret_cast<uint4*>(workspace + 4096));
 }
-template <Bug BUG> void run_reverse(const Arrays &x, char *, Stream stream) {
+template <Bug BUG>
+void run_reverse(const Arrays& x, char*, Stream stream) {
   launch(reverse<BUG>, dim3(static_cast<unsigned>(x.n + 63) / 64), dim3(64), 0, stream, x);
 }
-template <Bug BUG> void run_reverse_warp(const Arrays &x, char *, Stream stream) {
+template <Bug BUG>
+void run_reverse_warp(const Arrays& x, char*, Stream stream) {
   launch(reverse_warp<BUG>, dim3(1), dim3(32), 0, stream, x);
 }
-template <int BEYOND> void run_rounded_up(const Arrays &x, char *, Stream stream) {
+template <int BEYOND>
+void run_rounded_up(const Arrays& x, char*, Stream stream) {
   launch(rounded_up, dim3(tiles(x)), dim3(32), 0, stream, x, x.n + BEYOND);
 }
-template <int BEYOND> void run_fill_shared(const Arrays &x, char *, Stream stream) {
+template <int BEYOND>
+void run_fill_shared(const Arrays& x, char*, Stream stream) {
   launch(fill_shared, dim3(1), dim3(32), 24 * sizeof(float), stream, x, 24 + BEYOND);
 }
-template <int DEPTH> void run_recurse(const Arrays &x, char *, Stream stream) {
+template <int DEPTH>
+void run_recurse(const Arrays& x, char*, Stream stream) {
   launch(recurse, dim3(1), dim3(64), 0, stream, x, DEPTH);
 }
-template <unsigned LOW> void run_masks(const Arrays &x, char *, Stream stream) {
+template <unsigned LOW>
+void run_masks(const Arrays& x, char*, Stream stream) {
   launch(masks, dim3(1), dim3(32), 0, stream, x, LOW);
 }
-template <unsigned BLOCKS> void run_grid_barrier(const Arrays &x, char *workspace, Stream stream) {
+template <unsigned BLOCKS>
+void run_grid_barrier(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 4, stream);
-  launch_cooperative(grid_barrier, dim3(BLOCKS), dim3(32), 0, stream, x, reinterpret_cast<unsigned *>(workspace));
+  launch_cooperative(grid_barrier, dim3(BLOCKS), dim3(32), 0, stream, x, reinterpret_cast<unsigned*>(workspace));
 }
-template <unsigned GRID, unsigned BLOCK, size_t SHARED> void run_shape(const Arrays &x, char *, Stream stream) {
+template <unsigned GRID, unsigned BLOCK, size_t SHARED>
+void run_shape(const Arrays& x, char*, Stream stream) {
   launch(rounded_up, dim3(GRID), dim3(BLOCK), SHARED, stream, x, 1);
 }
-template <int OFFSET> void run_load_vectors(const Arrays &x, char *, Stream stream) {
+template <int OFFSET>
+void run_load_vectors(const Arrays& x, char*, Stream stream) {
   launch(load_vectors, dim3(1), dim3(32), 0, stream, x, OFFSET);
 }
-template <int DIFFER> void run_all_write(const Arrays &x, char *, Stream stream) {
+template <int DIFFER>
+void run_all_write(const Arrays& x, char*, Stream stream) {
   launch(all_write, dim3(8), dim3(1), 0, stream, x, DIFFER);
 }
-void run_write_input(const Arrays &x, char *, Stream stream) {
-  launch(write_input, dim3(2), dim3(32), 0, stream, x);
-}
-void run_wait_for_ever(const Arrays &, char *workspace, Stream stream) {
+void run_write_input(const Arrays& x, char*, Stream stream) { launch(write_input, dim3(2), dim3(32), 0, stream, x); }
+void run_wait_for_ever(const Arrays&, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 4, stream);
-  launch(wait_for_ever, dim3(8), dim3(32), 0, stream, reinterpret_cast<unsigned *>(workspace));
+  launch(wait_for_ever, dim3(8), dim3(32), 0, stream, reinterpret_cast<unsigned*>(workspace));
 }
-void run_semantics(const Arrays &x, char *workspace, Stream stream) {
+void run_semantics(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 64, stream);
-  launch(semantics, dim3(1), dim3(64), 0, stream, x, reinterpret_cast<int *>(workspace));
+  launch(semantics, dim3(1), dim3(64), 0, stream, x, reinterpret_cast<int*>(workspace));
 }
 
 const struct {
-  const char *name;
+  const char* name;
   Body body;
 } table[] = {
     {"look_back", run_look_back<CORRECT>},
@@ -106,27 +116,27 @@ const struct {
     {"semantics", run_semantics},
 };
 
-int run_litmus(const litmus_run *run, scanhost_report *report) {
+int run_litmus(const litmus_run* run, scanhost_report* report) {
   Body body = nullptr;
-  for (const auto &entry : table)
+  for (const auto& entry : table)
     if (strcmp(entry.name, run->name) == 0) body = entry.body;
   if (!body) return -1;
   const uint64_t bytes = static_cast<uint64_t>(run->n) * sizeof(float);
   scanhost_set set = {};
-  set.arrays[0] = {const_cast<float *>(run->a), bytes, 0};
-  set.arrays[1] = {const_cast<float *>(run->b), bytes, 0};
+  set.arrays[0] = {const_cast<float*>(run->a), bytes, 0};
+  set.arrays[1] = {const_cast<float*>(run->b), bytes, 0};
   set.arrays[2] = {run->h, run->h_bytes, 1};
-  void *workspace = calloc(1, kWorkspace);
+  void* workspace = calloc(1, kWorkspace);
   const scanhost_problem problem = {};
-  const int status = scanhost::run_batch(
-      &problem, &set, 1, 0, run->launches, workspace, kWorkspace, &run->simt, report,
-      [&](const scanhost_problem &, const scanhost_set &s, void *w, Stream stream) {
-        const Arrays x = {static_cast<const float *>(s.arrays[0].pointer),
-                          static_cast<const float *>(s.arrays[1].pointer), static_cast<float *>(s.arrays[2].pointer),
-                          static_cast<int>(run->n)};
-        body(x, static_cast<char *>(w), stream);
-      });
+  const int status =
+      scanhost::run_batch(&problem, &set, 1, 0, run->launches, workspace, kWorkspace, &run->simt, report,
+                          [&](const scanhost_problem&, const scanhost_set& s, void* w, Stream stream) {
+                            const Arrays x = {static_cast<const float*>(s.arrays[0].pointer),
+                                              static_cast<const float*>(s.arrays[1].pointer),
+                                              static_cast<float*>(s.arrays[2].pointer), static_cast<int>(run->n)};
+                            body(x, static_cast<char*>(w), stream);
+                          });
   free(workspace);
   return status;
 }
-} // namespace
+}  // namespace

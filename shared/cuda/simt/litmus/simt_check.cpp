@@ -6,4 +6,4 @@ namespace {
 }
 #include "litmus.inl"
 
-extern "C" int litmus_check(const litmus_run *run, scanhost_report *report) { return run_litmus(run, report); }
+extern "C" int litmus_check(const litmus_run* run, scanhost_report* report) { return run_litmus(run, report); }

@@ -5,4 +5,4 @@ namespace {
 }
 #include "litmus.inl"
 
-extern "C" int litmus_fast(const litmus_run *run, scanhost_report *report) { return run_litmus(run, report); }
+extern "C" int litmus_fast(const litmus_run* run, scanhost_report* report) { return run_litmus(run, report); }
