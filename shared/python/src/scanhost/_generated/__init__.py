@@ -1,0 +1,1 @@
+"""Code generated from kernel.proto by shared/python/generate.sh. Never edited."""
