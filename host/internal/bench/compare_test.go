@@ -143,26 +143,33 @@ func TestRivalsAreJudgedAgainstTheRungBelow(t *testing.T) {
 	}
 }
 
-func TestTwinsAreNoDifferenceWithPlacement(t *testing.T) {
-	false_, rows := 0, 0
-	for seed := range uint64(60) {
+// Two kernels of equal time, in one process each: only the twins beside them know of placement.
+func TestTheRunsOwnNoiseSeesPlacement(t *testing.T) {
+	called := map[bool]int{}
+	rows := 0
+	for seed := range uint64(80) {
 		w := benchtest.Small()
 		w.Seed, w.Placement = seed+1, 0.01
-		rivals, err := w.Sweep().Rivals("lookback_items")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, r := range rivals {
-			if r.Contender == "lookback_items#2" {
-				rows++
-				if r.Outcome != bench.NoDifference {
-					false_++
+		w.Slower = map[string]float64{"lookback": 0.28 / 0.88} // as fast as lookback_items
+		for _, twin := range []bool{true, false} {
+			w.Twin = twin
+			rivals, err := w.Sweep().Rivals("lookback_items")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rivals {
+				if r.Contender == "lookback" && r.Outcome != bench.NoDifference {
+					called[twin]++
 				}
 			}
 		}
+		rows += 3
 	}
-	if rate := float64(false_) / float64(rows); rate > 0.05 {
-		t.Errorf("%.1f %% of %d A/A rows are called different, although A/A noise was measured in the run", 100*rate, rows)
+	if rate := float64(called[true]) / float64(rows); rate > 0.05+3*math.Sqrt(0.05*0.95/float64(rows)) {
+		t.Errorf("%.1f %% of %d rows are called different, although A/A noise was measured in the run", 100*rate, rows)
+	}
+	if rate := float64(called[false]) / float64(rows); rate < 0.2 {
+		t.Errorf("without twins only %.1f %% are called different: this world has no placement to see", 100*rate)
 	}
 }
 
