@@ -53,6 +53,11 @@ type Ceiling struct {
 	ArrayBytes int64   `json:"array_bytes"`
 	Stream     float64 `json:"stream_bytes_per_second"` // the frozen plain stream: the denominator
 	Best       float64 `json:"best_bytes_per_second"`   // the best stream found, for information
+	Variant    int     `json:"best_variant,omitempty"`  // the keeper's number of it
+	// Of the frozen stream, beside the contenders on the shapes of this size. Read and Written are its mix.
+	Read    int      `json:"arrays_read,omitempty"`
+	Written int      `json:"arrays_written,omitempty"`
+	Samples []Sample `json:"samples,omitempty"`
 }
 
 // Cell is one contender on one shape.
@@ -76,6 +81,7 @@ type Cell struct {
 
 	Launches int      `json:"launches"`         // timed
 	Checked  int      `json:"checked"`          // of those, with an output of their own that was compared
+	Compared int64    `json:"compared"`         // elements of the first outputs that were compared with the reference
 	Labels   []string `json:"labels,omitempty"` // such as "fits in L2"
 	Verdict  string   `json:"verdict"`          // pass, or a verdict of the judge's
 	Detail   string   `json:"detail,omitempty"`

@@ -210,13 +210,17 @@ func (d *deviceArray) Read(dst []byte) error {
 
 // copy sends the staging file for one call, which is how the keeper takes it.
 func (d *deviceArray) copy(phase string, rpc copyCall) error {
+	return d.copyPart(phase, 0, int(d.info.Bytes()), rpc)
+}
+
+func (d *deviceArray) copyPart(phase string, offset int64, bytes int, rpc copyCall) error {
 	k := d.keeper
 	file := nextID.Add(1)
 	if err := k.process.SendDescriptor(file, k.staging.fd); err != nil {
 		return err
 	}
 	return k.call(context.Background(), phase, d.info.Bytes(), func(ctx context.Context) error {
-		_, err := rpc(ctx, &keeperv1.CopyRequest{Id: d.id, Memfd: file, Bytes: uint64(d.info.Bytes())})
+		_, err := rpc(ctx, &keeperv1.CopyRequest{Id: d.id, Memfd: file, Offset: uint64(offset), Bytes: uint64(bytes)})
 		return err
 	})
 }

@@ -1,0 +1,116 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"scanhost/host/internal/judge"
+)
+
+// Options of a sweep. Zero values are not defaults; DefaultOptions has them.
+type Options struct {
+	Seed      uint64
+	Samples   int           // timed batches of a cell, if its time allows
+	GraphTime float64       // seconds of a launch below which graph replay is timed as well
+	Lease     time.Duration // least length of a lease, so that telemetry falls into it
+	Restarts  int           // processes of every contender for a shape, one after another
+	Deadlines judge.Deadlines
+}
+
+// DefaultOptions is what host bench uses.
+func DefaultOptions() Options {
+	return Options{Seed: 1, Samples: 15, GraphTime: 30e-6, Lease: leaseLeast, Restarts: 1, Deadlines: judge.DefaultOptions().Deadlines}
+}
+
+// meter times entrants on a ground by the host's clock.
+type meter struct {
+	now     func() time.Duration
+	options Options
+	random  *rand.Rand
+}
+
+// pilotSpan is the time that a pilot's batch should take.
+const pilotSpan = 6e-3
+
+// pilot finds out how long a launch takes, from a first guess, and plans the cell. Its batches are looked at like
+// any other and do not count.
+func (m *meter) pilot(ctx context.Context, g ground, e *entrant, guess float64) error {
+	kept, leases, launches, checked := len(e.samples), len(e.leases), e.cell.Launches, e.cell.Checked
+	e.plan = planFor(max(guess, 1e-6), m.options.Samples)
+	e.plan.warm = 1
+	n := 1
+	for range 3 {
+		if err := m.span(ctx, g, e, 0, span{launches: n}); err != nil || e.out != nil || ctx.Err() != nil {
+			return err
+		}
+		last := e.samples[len(e.samples)-1]
+		took := max(last.Seconds-interceptGuess, last.Seconds/4) / float64(n)
+		e.plan = planFor(took, m.options.Samples)
+		if last.Seconds > pilotSpan/2 {
+			break
+		}
+		n = max(n+1, int(pilotSpan/took))
+	}
+	e.samples, e.leases, e.cell.Launches, e.cell.Checked = e.samples[:kept], e.leases[:leases], launches, checked
+	return nil
+}
+
+// interceptGuess is about what a batch costs beside its launches.
+const interceptGuess = 2e-4
+
+// spansEach is how many spans make a lease long enough for telemetry: a span comes with about as much time for
+// poison and inspection.
+func (m *meter) spansEach() int {
+	each := time.Duration(1.5 * (shortestSpan + spanSpread/2) * float64(time.Second))
+	return max(1, int((m.options.Lease+each-1)/each))
+}
+
+// race times all entrants in rounds, each in an order of its own, one lease at a time. between is called before
+// every round. The error is the host's own; what befalls an entrant is in the entrant.
+func (m *meter) race(ctx context.Context, g ground, entrants []*entrant, graphs map[*entrant]bool, between func(round, rounds int) error) error {
+	each := m.spansEach()
+	rounds := (m.options.Samples + each - 1) / each
+	plain, replay := map[*entrant][][]span{}, map[*entrant][][]span{}
+	for _, e := range entrants {
+		plain[e] = schedule(e.plan.draw(m.random), rounds, each, false)
+		if graphs[e] {
+			replay[e] = schedule(e.plan.graph().draw(m.random), rounds, each, true)
+		}
+	}
+	for round := range rounds {
+		if err := between(round, rounds); err != nil {
+			return err
+		}
+		for _, i := range m.random.Perm(len(entrants)) {
+			e := entrants[i]
+			if err := m.lease(ctx, g, e, round, plain[e][round]); err != nil {
+				return err
+			}
+			if graphs[e] {
+				if err := m.replayLease(ctx, g, e, round, replay[e][round]); err != nil {
+					return err
+				}
+			}
+			if e.out != nil && e.out.wedged != nil {
+				return e.out.wedged
+			}
+			if ctx.Err() != nil {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// replayLease is a lease of graph replays. A kernel that cannot be captured keeps its other times.
+func (m *meter) replayLease(ctx context.Context, g ground, e *entrant, round int, spans []span) error {
+	if e.out != nil || e.noGraph != "" {
+		return nil
+	}
+	err := m.lease(ctx, g, e, round, spans)
+	if e.out != nil && !e.out.ended && e.out.verdict == judge.DeviceError {
+		e.noGraph, e.out = "no graph replay: "+e.out.detail, nil
+	}
+	return err
+}

@@ -1,0 +1,234 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/judge"
+	"scanhost/shared/contract/keeperv1"
+	"scanhost/shared/op"
+)
+
+// Entry is one contender to be measured.
+type Entry struct {
+	Contender
+	Target judge.Target
+}
+
+// Event is one step of a sweep.
+type Event struct {
+	Shape       string
+	Done, Total int           // shapes
+	Left        time.Duration // a guess; 0 while there is none
+	Cells       []Cell        // of the shape: just finished, or predicted where Predicted is set
+	Predicted   bool
+	Ceiling     *Ceiling // just measured
+}
+
+// Runner measures contenders on the GPU of a keeper.
+type Runner struct {
+	Keeper      *buffers.Keeper
+	Options     Options
+	Environment []string
+	Counted     Counted            // traffic by the simulated GPU, where it is known
+	Progress    func(Event)        // may be nil
+	Save        func(*Sweep) error // after every shape; may be nil
+	Telemetry   bool
+}
+
+// running is a sweep at work.
+type running struct {
+	Runner
+	meter
+	sweep       *Sweep
+	contestants []*contestant
+	from, to    *buffers.Arena
+	telemetry   *Telemetry
+	contents    map[int64]contents // by array size; the last one only, since they are large
+	began       time.Time
+	shapes      int // measured now
+}
+
+// Run measures every entry on every problem and puts cells into the sweep, beside those that a sweep before it
+// left there. With a cancelled context it returns what it has. The error is the host's own trouble.
+func (r Runner) Run(ctx context.Context, sweep *Sweep, entries []Entry, problems []op.Problem) error {
+	x := &running{Runner: r, sweep: sweep, contents: map[int64]contents{}, began: time.Now()}
+	x.meter = meter{now: func() time.Duration { return time.Since(x.began) }, options: r.Options,
+		random: rand.New(rand.NewPCG(r.Options.Seed, 1))}
+	var shapes []shape
+	for _, p := range problems {
+		s, err := newShape(p)
+		if err != nil {
+			return err
+		}
+		shapes = append(shapes, s)
+	}
+	info, err := r.Keeper.Info(ctx)
+	if err != nil {
+		return err
+	}
+	sweep.GPU = gpuOf(info)
+	for _, e := range entries {
+		x.contestants = append(x.contestants, &contestant{Contender: e.Contender, target: e.Target, environment: r.Environment,
+			deadlines: r.Options.Deadlines, now: x.now, afterKill: r.Keeper.Canary})
+		sweep.addContender(e.Contender)
+	}
+	if r.Telemetry {
+		x.telemetry = StartTelemetry(sweep.GPU.UUID, x.now)
+		defer x.telemetry.Stop()
+	}
+	return errors.Join(x.run(ctx, shapes, int64(info.MemoryFreeBytes)), x.close())
+}
+
+func gpuOf(i *keeperv1.InfoResponse) GPU {
+	return GPU{Name: i.Name, UUID: i.Uuid, Driver: i.Driver, Multiprocessors: int(i.Multiprocessors), L2Bytes: int64(i.L2Bytes),
+		MemoryBytes: int64(i.MemoryBytes), Peak: i.PeakBytesPerSecond}
+}
+
+func (x *running) run(ctx context.Context, shapes []shape, free int64) error {
+	if err := x.allocate(shapes, free); err != nil {
+		return err
+	}
+	x.start(ctx)
+	for i, s := range shapes {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if x.sweep.finished(s) {
+			continue
+		}
+		cells, err := x.shape(ctx, s)
+		if ctx.Err() != nil {
+			return nil // a shape that was cut short does not count
+		}
+		x.shapes++
+		x.sweep.Cells = append(x.sweep.Cells, cells...)
+		left := time.Duration(float64(time.Since(x.began)) / float64(x.shapes) * float64(x.unfinished(shapes[i+1:])))
+		x.event(Event{Shape: s.String(), Done: i + 1, Total: len(shapes), Left: left, Cells: cells})
+		if err == nil && x.Save != nil {
+			err = x.Save(x.sweep)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *running) unfinished(shapes []shape) (n int) {
+	for _, s := range shapes {
+		if !x.sweep.finished(s) {
+			n++
+		}
+	}
+	return n
+}
+
+func (x *running) event(e Event) {
+	if x.Progress != nil {
+		x.Progress(e)
+	}
+}
+
+// contextBytes is about what a process's context takes of the GPU's memory.
+const contextBytes = 600 << 20
+
+// allocate makes the two arenas, large enough for every shape if memory allows.
+func (x *running) allocate(shapes []shape, free int64) error {
+	var inputs, outputs, least int64
+	for _, s := range shapes {
+		sets := s.inputSets(x.sweep.GPU.L2Bytes)
+		inputs = max(inputs, int64(sets)*s.inputStride())
+		outputs = max(outputs, s.outputBytes(s.slotsWanted(x.sweep.GPU)))
+		least = max(least, s.outputBytes(int64(sets)))
+	}
+	free -= contextBytes * int64(len(x.contestants))
+	outputs = max(least, min(outputs, int64(memoryFraction*float64(free))))
+	var err error
+	if x.from, err = x.Keeper.Arena("inputs", inputs+buffers.SlotAlignment, false); err != nil {
+		return err
+	}
+	x.to, err = x.Keeper.Arena("outputs", outputs+buffers.SlotAlignment, true)
+	return err
+}
+
+// start starts all plugins at once: each takes the better part of a second to get its context.
+func (x *running) start(ctx context.Context) {
+	var wait sync.WaitGroup
+	for _, c := range x.contestants {
+		if c.target.Refused != "" {
+			c.gone = &trouble{verdict: c.target.Refused, detail: c.target.Reason}
+			continue
+		}
+		wait.Go(func() {
+			if t := c.start(ctx); t != nil && c.gone == nil {
+				c.gone = t
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func (x *running) close() error {
+	var errs []error
+	for _, c := range x.contestants {
+		errs = append(errs, c.stop())
+	}
+	for _, a := range []*buffers.Arena{x.from, x.to} {
+		if a != nil {
+			errs = append(errs, a.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ground lays a shape out.
+func (x *running) ground(s shape) (*keeperGround, error) {
+	c, ok := x.contents[s.arrayBytes]
+	sets := s.inputSets(x.sweep.GPU.L2Bytes)
+	fresh := !ok || len(c.sets) != sets
+	if fresh {
+		clear(x.contents)
+		var err error
+		if c, err = makeContents(s, sets, x.options().Seed); err != nil {
+			return nil, err
+		}
+		x.contents[s.arrayBytes] = c
+	}
+	fit := (x.to.Bytes() - 2*buffers.GuardBytes) / s.slotStride()
+	slots := min(s.slotsWanted(x.sweep.GPU), fit/int64(sets)*int64(sets))
+	if slots < int64(sets) {
+		return nil, fmt.Errorf("%s: %d bytes for outputs hold %d; %d are needed", s, x.to.Bytes(), fit, sets)
+	}
+	g := &keeperGround{shape: s, from: x.from, to: x.to, contents: c, slotCount: int(slots), seed: x.options().Seed}
+	if fresh {
+		return g, g.write()
+	}
+	return g, nil
+}
+
+func (x *running) options() Options { return x.meter.options }
+
+func (s *Sweep) addContender(c Contender) {
+	for _, known := range s.Contenders {
+		if known.Name == c.Name {
+			return
+		}
+	}
+	s.Contenders = append(s.Contenders, c)
+}
+
+// finished says whether all contenders have a cell of the shape.
+func (s *Sweep) finished(what shape) bool {
+	for _, c := range s.Contenders {
+		if _, found := s.cell(c.Name, Cell{Problem: what.problem, ArrayBytes: what.arrayBytes}); !found {
+			return false
+		}
+	}
+	return len(s.Contenders) > 0
+}
