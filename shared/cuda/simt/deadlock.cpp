@@ -95,7 +95,7 @@ void report_nothing_runnable() {
     if (!b->active || b->runnable_warps || !b->live_threads) continue;
     Text text;
     if (b->waiting)
-      text.add("; %u of %u threads wait at the barrier %s:%d", b->waiting, b->live_threads, b->barrier_file,
+      text.add("; %u of %u threads wait at the barrier %s:%d", b->waiting, b->live_threads, base_name(b->barrier_file),
                b->barrier_line);
     for (uint32_t w = 0; w < b->warps; w++) describe_warp(b, w, &text);
     record(SCANHOST_DIVERGENCE, "%s: no thread can go on%s", name_of_block(b->linear).text, text.get());

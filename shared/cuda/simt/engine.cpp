@@ -182,6 +182,11 @@ void checked_fiber_main() {
   }
 }
 
+const char* base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
 Name name_of_block(uint64_t linear) {
   Name name;
   const dim3 g = engine.launch->grid;

@@ -91,6 +91,9 @@ void set_runnable(Resident* block, uint32_t warp, uint32_t lanes);
 void note_poll(const void* address, uint64_t value);
 void report_nothing_runnable();
 
+// The file without its folders, as the Go side prints lines.
+const char* base_name(const char* path);
+
 // "block 3 thread 17", with all coordinates where there is more than one.
 struct Name {
   char text[96];

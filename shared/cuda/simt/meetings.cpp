@@ -12,12 +12,6 @@ const char* kind_name(Collective kind) {
   return kind == Collective::sync ? "__syncwarp" : kind == Collective::exchange ? "a shuffle" : "a ballot";
 }
 
-// The file without its folders, as the Go side prints lines.
-const char* base_name(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 // Lanes meet by mask: all lanes of a mask must name the same one, and call the same kind of collective.
 void check_mask(const Resident* b, uint32_t w, uint32_t lane, uint32_t mask, Collective kind, const void* pc) {
   if (!(mask >> lane & 1)) {

@@ -3,6 +3,7 @@
 // fence, by having seen a later one, or by age. A plain load has no such freedom. If another block's store is not
 // ordered before it, no value it could return would be right, and that is the finding.
 #include "model.h"
+#include "order.h"
 #include <deque>
 #include <stdio.h>
 #include <string.h>
@@ -10,17 +11,16 @@
 namespace simt {
 namespace {
 
-constexpr uint64_t kNobody = ~0ull;
 constexpr uint64_t kLate = 4096;   // scheduling steps after which a store is visible to all
 constexpr size_t kRemembered = 8;  // stores of a cell; beyond it, the oldest that a later one covers is forgotten
 
 enum class Kind : uint8_t { initial, plain, status };
 
 struct Store {
-  uint64_t block;          // linear; kNobody for what the launch found
-  uint64_t step, serial;   // serial: counted within the cell
-  uint32_t place, number;  // of the block in the ring; the block's own count
-  uint16_t bytes;          // of the cell that it changed
+  uint64_t block;         // linear; kNobody for what the launch found
+  uint64_t step, serial;  // serial: counted within the cell
+  Stamp stamp;
+  uint16_t bytes;  // of the cell that it changed
   Kind kind;
   unsigned char contents[16];  // of the cell, after it
   SharedView released;
@@ -46,10 +46,6 @@ struct Pending {
 
 std::deque<Cell> cells;  // [0] is none
 size_t used_cells;
-uint64_t ring_owner[kRing];
-uint32_t ring_count[kRing];
-bool ring_live[kRing];
-uint32_t ring_next;
 
 char* cell_address(const char* p) { return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(p) & ~uintptr_t{15}); }
 
@@ -73,7 +69,7 @@ Cell* find_or_make(const Region* r, const char* p) {
   cell->stores.clear();
   cell->seen.assign(engine.resident, Seen{kNobody, {}});
   Store first = {};
-  first.block = kNobody;
+  first.stamp.block = kNobody;
   first.bytes = 0xffff;
   memcpy(first.contents, cell_address(p), 16);
   cell->stores.push_back(first);
@@ -82,13 +78,6 @@ Cell* find_or_make(const Region* r, const char* p) {
 
 uint16_t bytes_of(const char* p, uint32_t bytes) {
   return static_cast<uint16_t>(((1u << bytes) - 1) << (reinterpret_cast<uintptr_t>(p) & 15));
-}
-
-// Whether the running block's next step comes after the store, in every order hardware may choose.
-bool known(const Store& s) {
-  const BlockOrder& order = engine.block->order;
-  return s.block == kNobody || s.block == engine.block->linear || ring_owner[s.place] != s.block ||
-         order.known.stores[s.place] >= s.number;
 }
 
 Store* newest(Cell* cell, uint16_t bytes) {
@@ -109,12 +98,9 @@ void forget_one(Cell* cell) {
 }
 
 void append(Cell* cell, const char* p, uint16_t bytes, Kind kind, SharedView released, const void* pc) {
-  BlockOrder& order = engine.block->order;
   Store s = {};
-  s.block = engine.block->linear;
+  s.stamp = next_stamp();
   s.step = engine.steps;
-  s.place = order.place;
-  s.number = order.known.stores[order.place] = ++ring_count[order.place];
   s.bytes = bytes;
   s.kind = kind;
   s.released = std::move(released);
@@ -127,18 +113,8 @@ void append(Cell* cell, const char* p, uint16_t bytes, Kind kind, SharedView rel
 }
 
 [[noreturn]] void report_unordered(const char* p, const Store& s, const char* does, const void* pc) {
-  const BlockOrder& order = engine.block->order;
-  const char* why = "nothing orders the two: no fence and status lead from the store to here";
-  if (order.offered.stores[s.place] >= s.number)
-    why =
-        "the reader's fence is missing: this block has read a status stored after the writer's fence, but has not "
-        "fenced since";
-  else if (order.glimpsed.stores[s.place] > s.number)
-    why =
-        "the writer's fence is missing: this block has read a status that was stored after the data with no fence "
-        "between";
   record(SCANHOST_UNORDERED, "%s %s %s, pc 0x%zx, stored by %s, pc 0x%zx; %s", me().text, does, place_of(p).text,
-         at(pc), name_of_block(s.block).text, at(s.pc), why);
+         at(pc), name_of_block(s.stamp.block).text, at(s.pc), missing(s.stamp));
   abandon();
 }
 
@@ -148,7 +124,7 @@ void settle_cell(const Region* r, char* p, uint32_t bytes, const void* pc) {
   const uint16_t all = bytes_of(p, bytes);
   const Store& before = *newest(cell, all);
   const uint32_t at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p) & 15);
-  if (!known(before) && before.kind == Kind::plain && memcmp(before.contents + at, p, bytes) != 0)
+  if (!known(before.stamp) && before.kind == Kind::plain && memcmp(before.contents + at, p, bytes) != 0)
     report_unordered(p, before, "overwrites", pc);
   const SharedView& released = engine.block->order.released;
   for (uint16_t half : {uint16_t{0x00ff}, uint16_t{0xff00}})
@@ -167,7 +143,7 @@ size_t candidates(const Cell* cell, uint16_t bytes, const Store* (&found)[kRemem
     const Store& s = cell->stores[i];
     if (i > 0 && !(s.bytes & bytes)) continue;
     found[n++] = &s;
-    if (known(s) || s.serial <= floor || engine.steps - s.step > kLate || n == kRemembered) break;
+    if (known(s.stamp) || s.serial <= floor || engine.steps - s.step > kLate || n == kRemembered) break;
   }
   return n;
 }
@@ -179,15 +155,6 @@ void mark_seen(Cell* cell, uint16_t bytes, const Store& s) {
     if (bytes >> 4 * word & 15) seen.latest[word] = s.serial;
 }
 
-void learn(const Store& s, Order load) {
-  BlockOrder& order = engine.block->order;
-  if (s.block == kNobody) return;
-  uint32_t& glimpsed = order.glimpsed.stores[s.place];
-  if (s.number > glimpsed) glimpsed = s.number;
-  if (!s.released) return;
-  order.offered.join(*s.released);
-  if (load == Order::acquire) order.known.join(*s.released);
-}
 }  // namespace
 
 void settle() {
@@ -211,7 +178,7 @@ void model_plain_load(const Region* r, char* p, uint32_t bytes, const void* pc) 
     const uint32_t part = bytes - done < room ? bytes - done : room;
     if (Cell* cell = find(r, q)) {
       const Store& s = *newest(cell, bytes_of(q, part));
-      if (!known(s)) report_unordered(q, s, "reads", pc);
+      if (!known(s.stamp)) report_unordered(q, s, "reads", pc);
     }
     done += part;
   }
@@ -232,12 +199,12 @@ Wide model_status_load(const Region* r, char* p, uint32_t bytes, Order order, co
   }
   const uint16_t mask = bytes_of(p, bytes);
   const Store& latest = *newest(cell, mask);
-  if (latest.kind == Kind::plain && !known(latest) && (latest.bytes & mask) != mask) {
+  if (latest.kind == Kind::plain && !known(latest.stamp) && (latest.bytes & mask) != mask) {
     record(
         SCANHOST_UNORDERED,
         "%s loads %u bytes at once from %s, pc 0x%zx, which %s stored in parts, pc 0x%zx: a plain store of more than "
         "8 bytes may be seen half done; store_relaxed stores them whole",
-        me().text, bytes, place_of(p).text, at(pc), name_of_block(latest.block).text, at(latest.pc));
+        me().text, bytes, place_of(p).text, at(pc), name_of_block(latest.stamp.block).text, at(latest.pc));
     abandon();
   }
   const Store* found[kRemembered] = {};
@@ -247,7 +214,7 @@ Wide model_status_load(const Region* r, char* p, uint32_t bytes, Order order, co
     pick = 1 + random_below(static_cast<uint32_t>(n - 1));
   const Store& s = *found[pick];
   mark_seen(cell, mask, s);
-  learn(s, order);
+  learn(s.stamp, s.released, order);
   memcpy(&value, s.contents + (reinterpret_cast<uintptr_t>(p) & 15), bytes);
   return value;
 }
@@ -260,9 +227,7 @@ void model_status_store(const Region* r, char* p, Wide bits, uint32_t bytes, Ord
   }
   Cell* cell = find_or_make(r, p);
   memcpy(p, &bits, bytes);
-  SharedView released = engine.block->order.released;
-  if (order == Order::release) released = std::make_shared<View>(engine.block->order.known);
-  append(cell, p, bytes_of(p, bytes), Kind::status, std::move(released), pc);
+  append(cell, p, bytes_of(p, bytes), Kind::status, released_by(order), pc);
   mark_seen(cell, bytes_of(p, bytes), cell->stores.back());
 }
 
@@ -273,24 +238,9 @@ void model_atomic(const Region* r, char* p, uint64_t desired, uint32_t bytes, co
   if (!cell) return;
   const uint16_t mask = bytes_of(p, bytes);
   const Store read = *newest(cell, mask);
-  learn(read, Order::relaxed);
-  SharedView released = engine.block->order.released;
-  if (read.released && released) {
-    View both = *released;
-    both.join(*read.released);
-    released = std::make_shared<View>(both);
-  } else if (read.released) {
-    released = read.released;
-  }
-  append(cell, p, mask, Kind::status, std::move(released), pc);
+  learn(read.stamp, read.released, Order::relaxed);
+  append(cell, p, mask, Kind::status, carried_on(read.released), pc);
   mark_seen(cell, mask, cell->stores.back());
-}
-
-void model_fence() {
-  if (engine.scheduling != Scheduling::seeded) return;
-  BlockOrder& order = engine.block->order;
-  order.known.join(order.offered);
-  order.released = std::make_shared<View>(order.known);
 }
 
 void model_forget_stores() {
@@ -298,23 +248,8 @@ void model_forget_stores() {
   if (cells.empty()) cells.emplace_back();
   used_cells = 1;
   pending.region = nullptr;
-  memset(ring_owner, 0xff, sizeof ring_owner);
-  memset(ring_count, 0, sizeof ring_count);
-  memset(ring_live, 0, sizeof ring_live);
-  ring_next = 0;
+  forget_order();
 }
-
-void model_start_block(Resident* b) {
-  while (ring_live[ring_next]) ring_next = (ring_next + 1) % kRing;
-  b->order.place = ring_next;
-  b->order.known = b->order.offered = b->order.glimpsed = {};
-  b->order.released = nullptr;
-  ring_owner[ring_next] = b->linear;
-  ring_live[ring_next] = true;
-  ring_next = (ring_next + 1) % kRing;
-}
-
-void model_finish_block(Resident* b) { ring_live[b->order.place] = false; }
 
 Place writer_of(const void* address) {
   Place text;
@@ -322,10 +257,10 @@ Place writer_of(const void* address) {
   const Region* r = region_of(p, 1);
   Cell* cell = r && r->cells ? find(r, p) : nullptr;
   const Store* s = cell ? newest(cell, bytes_of(p, 1)) : nullptr;
-  if (!s || s->block == kNobody)
+  if (!s || s->stamp.block == kNobody)
     snprintf(text.text, sizeof text.text, "nobody has stored to");
   else
-    snprintf(text.text, sizeof text.text, "%s stored last, pc 0x%zx,", name_of_block(s->block).text, at(s->pc));
+    snprintf(text.text, sizeof text.text, "%s stored last, pc 0x%zx,", name_of_block(s->stamp.block).text, at(s->pc));
   return text;
 }
 }  // namespace simt
