@@ -68,14 +68,14 @@ func CompareSweeps(older, newer Sweep) (Comparison, error) {
 		c.Notes = append(c.Notes, "two cards of one kind: a difference may be the card's")
 	}
 	for _, now := range newer.Cells {
-		if before, found := older.cell(now.Contender, now); found {
+		if before, found := older.Find(now.Contender, now); found {
 			c.Rows = append(c.Rows, c.row(older, newer, before, now))
 		} else {
 			c.OnlyNew = append(c.OnlyNew, now.Name())
 		}
 	}
 	for _, before := range older.Cells {
-		if _, found := newer.cell(before.Contender, before); !found {
+		if _, found := newer.Find(before.Contender, before); !found {
 			c.OnlyOld = append(c.OnlyOld, before.Name())
 		}
 	}

@@ -27,11 +27,7 @@ func (s Sweep) Rivals(baseline string) ([]Rival, error) {
 	}
 	var rivals []Rival
 	for _, c := range s.Contenders {
-		against := baseline
-		if against == "" {
-			against = s.rungBelow(c)
-		}
-		if against != "" && against != c.Name {
+		if against := s.Against(c.Name, baseline); against != "" {
 			rivals = append(rivals, s.rivals(c.Name, against)...)
 		}
 	}
@@ -39,10 +35,22 @@ func (s Sweep) Rivals(baseline string) ([]Rival, error) {
 	return rivals, nil
 }
 
+// Against is whom a contender is compared with, or "".
+func (s Sweep) Against(contender, baseline string) string {
+	switch i := slices.Index(s.names(), contender); {
+	case i < 0 || contender == baseline:
+		return ""
+	case baseline != "":
+		return baseline
+	default:
+		return s.rungBelow(s.Contenders[i])
+	}
+}
+
 func (s Sweep) rivals(contender, against string) []Rival {
 	var rivals []Rival
 	for _, c := range s.Cells {
-		base, found := s.cell(against, c)
+		base, found := s.Find(against, c)
 		if c.Contender != contender || !found || !c.Timed() || !base.Timed() {
 			continue
 		}

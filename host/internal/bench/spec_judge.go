@@ -91,7 +91,7 @@ func (b Bar) ofCeiling(s Sweep, c Cell, j *Judgement) string {
 }
 
 func (b Bar) ratio(s Sweep, c Cell, j *Judgement) string {
-	base, found := s.cell(b.Against, c)
+	base, found := s.Find(b.Against, c)
 	if !found || !base.Timed() {
 		return fmt.Sprintf("%s has no time for this shape", b.Against)
 	}

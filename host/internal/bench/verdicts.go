@@ -92,7 +92,7 @@ func (s Sweep) Floors() []Floor {
 	squares := map[int64][]float64{}
 	for _, twins := range s.Twins() {
 		for _, c := range s.Cells {
-			other, found := s.cell(twins[1], c)
+			other, found := s.Find(twins[1], c)
 			if c.Contender != twins[0] || !found || !c.Timed() || !other.Timed() {
 				continue
 			}
@@ -124,8 +124,8 @@ func floorOf(floors []Floor, size int64) (Floor, bool) {
 // Timed says whether the cell has a time that counts.
 func (c Cell) Timed() bool { return c.Verdict == "pass" && c.Time.Seconds > 0 }
 
-// cell finds a contender's cell of the same problem and array size.
-func (s Sweep) cell(contender string, like Cell) (Cell, bool) {
+// Find finds a contender's cell of the same problem and array size.
+func (s Sweep) Find(contender string, like Cell) (Cell, bool) {
 	i := slices.IndexFunc(s.Cells, func(c Cell) bool { return c.Contender == contender && c.sameWork(like) })
 	if i < 0 {
 		return Cell{}, false
