@@ -32,6 +32,7 @@ type CompareRow struct {
 	Contender  string     `json:"contender"`
 	Op         string     `json:"op"`
 	Shape      string     `json:"shape"`
+	Length     int64      `json:"length"`
 	ArrayBytes int64      `json:"array_bytes"`
 	Old        float64    `json:"old"`                  // seconds, or part of the ceiling
 	New        float64    `json:"new"`                  // likewise
@@ -87,7 +88,7 @@ func CompareSweeps(older, newer Sweep) (Comparison, error) {
 }
 
 func (c Comparison) row(older, newer Sweep, before, now Cell) CompareRow {
-	r := CompareRow{Contender: now.Contender, Op: now.Problem.Op, Shape: now.Shape(), ArrayBytes: now.ArrayBytes, Outcome: NoDifference}
+	r := CompareRow{Contender: now.Contender, Op: now.Problem.Op, Shape: now.Shape(), Length: now.Length(), ArrayBytes: now.ArrayBytes, Outcome: NoDifference}
 	switch {
 	case before.Timed() && !now.Timed():
 		r.Outcome, r.Detail = Worse, fmt.Sprintf("was timed, and now: %s", now.Verdict)

@@ -42,7 +42,7 @@ func SweepText(w io.Writer, s bench.Sweep, baseline string, extent Extent, style
 			g.details(w, s, style)
 		}
 	}
-	ModelText(w, s, style)
+	ModelText(w, s)
 	RivalsText(w, rivals, style)
 	sweepNotes(w, s)
 	return nil

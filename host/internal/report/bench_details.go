@@ -16,17 +16,18 @@ func (g group) details(w io.Writer, s bench.Sweep, style Style) {
 	var rows [][]string
 	for _, length := range lengths {
 		for _, name := range contenders {
-			if c, found := g.at(name, length); found {
+			if c, found := g.at(name, length); found && c.Verdict != "unsupported" {
 				rows = append(rows, detail(s, c))
 			}
 		}
 	}
-	if style.Width > 0 && style.Width < 100 { // quartiles and checks are in the CSV
-		header = slices.Delete(slices.Clone(header), 3, 4)
+	if style.Width > 0 && style.Width < 100 { // these two are in the CSV
+		drop := func(row []string) []string { return append(slices.Clone(row[:3]), append(row[4:8:8], row[9])...) }
+		header = drop(header)
 		for i := range rows {
-			rows[i] = slices.Delete(rows[i], 3, 4)
+			rows[i] = drop(rows[i])
 		}
-		fmt.Fprintf(w, "\neach\n%s\n", Grid(header, rows, 0, 2, 3, 4, 5, 6, 7))
+		fmt.Fprintf(w, "\neach\n%s\n", Grid(header, rows, 0, 2, 3, 4, 5, 6))
 		return
 	}
 	fmt.Fprintf(w, "\neach\n%s\n", Grid(header, rows, 0, 2, 3, 4, 5, 6, 7, 8))

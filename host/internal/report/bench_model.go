@@ -27,7 +27,7 @@ func predictions(s bench.Sweep, contender, baseline string) [][]string {
 	var rows [][]string
 	seen := map[string]bool{}
 	for _, c := range s.Cells {
-		if c.Contender != contender || c.Predicted <= 0 {
+		if c.Contender != contender || c.Predicted <= 0 || c.Verdict == "unsupported" {
 			continue
 		}
 		ratio, as := "-", "-"
@@ -68,26 +68,25 @@ func (e extremes) show(format func(float64) string) string {
 	case low == high:
 		return low
 	}
-	return low + " to " + high
+	return low + "-" + high
 }
 
 // ModelText sets predicted, counted and measured side by side, for each contender and array size, over all
 // lengths.
-func ModelText(w io.Writer, s bench.Sweep, style Style) {
-	header := []string{"contender", "array", "declared\narrays", "counted\narrays", "predicted\nms", "measured\nms", "measured/\npredicted"}
-	var rows [][]string
-	for _, g := range groups(s) {
+func ModelText(w io.Writer, s bench.Sweep) {
+	header := []string{"contender", "declared\narrays", "counted\narrays", "predicted\nms", "measured\nms", "measured/\npredicted"}
+	for i, g := range groups(s) {
+		var rows [][]string
 		for _, c := range s.Contenders {
 			if row := modelRow(g, c, s); row != nil {
 				rows = append(rows, row)
 			}
 		}
+		if i == 0 {
+			fmt.Fprintln(w, "\ntraffic model: declared arrays * bytes / ceiling; counted on the simulated GPU")
+		}
+		fmt.Fprintf(w, "\n%s, over all L\n%s\n", g.title(s), Grid(header, rows, 1, 2, 3, 4, 5))
 	}
-	if len(rows) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\ntraffic model: declared arrays * bytes / ceiling; counted on the simulated GPU; over all L")
-	fmt.Fprintln(w, Grid(header, rows, 1, 2, 3, 4, 5, 6))
 }
 
 func modelRow(g group, c bench.Contender, s bench.Sweep) []string {
@@ -111,6 +110,6 @@ func modelRow(g group, c bench.Contender, s bench.Sweep) []string {
 		return nil
 	}
 	two := func(x float64) string { return fmt.Sprintf("%.2f", x) }
-	return []string{c.Name, bench.Megabytes(g.bytes), fmt.Sprintf("%.3g", c.Read+c.Written), counted.show(two), predicted.show(milliseconds),
+	return []string{c.Name, fmt.Sprintf("%.3g", c.Read+c.Written), counted.show(two), predicted.show(milliseconds),
 		measured.show(milliseconds), quotient.show(two)}
 }

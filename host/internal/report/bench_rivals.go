@@ -42,7 +42,7 @@ func sameRace(a, b bench.Rival) bool {
 
 func race(w io.Writer, rivals []bench.Rival, style Style) {
 	first := rivals[0]
-	fmt.Fprintf(w, "\n%s takes times as long as %s, %s an array", first.Contender, first.Against, bench.Megabytes(first.Cell.ArrayBytes))
+	fmt.Fprintf(w, "\ntime of %s / time of %s, %s an array", first.Contender, first.Against, bench.Megabytes(first.Cell.ArrayBytes))
 	if first.Predicted > 0 {
 		fmt.Fprintf(w, "; predicted %.2f", first.Predicted)
 	}

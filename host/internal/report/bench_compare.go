@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"scanhost/host/internal/bench"
+)
+
+// ComparisonText shows how a sweep stands to an older one.
+func ComparisonText(w io.Writer, c bench.Comparison, style Style) {
+	for _, n := range c.Notes {
+		fmt.Fprintln(w, "note: "+n)
+	}
+	old, new, show := "old ms", "new ms", milliseconds
+	if c.By == bench.ByCeiling {
+		old, new, show = "old % of\nceiling", "new % of\nceiling", percent
+	}
+	header := []string{"contender", "L", "array", old, new, "times as\nlong", "interval", "verdict"}
+	var rows [][]string
+	count := map[bench.Outcome]int{}
+	var details []string
+	for _, r := range c.Rows {
+		count[r.Outcome]++
+		times, between := "-", "-"
+		if r.Difference.Ratio > 0 {
+			times, between = ratio(r.Difference.Ratio), interval(r.Difference)
+		}
+		rows = append(rows, []string{r.Contender, fmt.Sprint(r.Length), bench.Megabytes(r.ArrayBytes), show(r.Old), show(r.New), times, between, style.outcome(r.Outcome)})
+		if r.Detail != "" {
+			if line := r.Contender + ": " + r.Detail; !slices.Contains(details, line) {
+				details = append(details, line)
+			}
+		}
+	}
+	fmt.Fprintln(w, Grid(header, rows, 1, 2, 3, 4, 5, 6))
+	for _, d := range details {
+		fmt.Fprintln(w, "note: "+d)
+	}
+	only(w, "old", c.OnlyOld)
+	only(w, "new", c.OnlyNew)
+	fmt.Fprintf(w, "\n%d better, %d worse, %d no difference, compared by %s\n", count[bench.Better], count[bench.Worse], count[bench.NoDifference], c.By)
+}
+
+// only lists rows that one run lacks, and not all of them where they are many.
+func only(w io.Writer, run string, rows []string) {
+	const shown = 3
+	for i, r := range rows {
+		if i == shown && len(rows) > shown+1 {
+			fmt.Fprintf(w, "only in the %s run: %d more rows, all in --json\n", run, len(rows)-shown)
+			return
+		}
+		fmt.Fprintf(w, "only in the %s run: %s\n", run, r)
+	}
+}
+
+// SpecText shows how a sweep stands to its bars.
+func SpecText(w io.Writer, judgements []bench.Judgement, style Style) {
+	header := []string{"bar", "contender", "L", "array", "must be", "is", "interval", "verdict"}
+	var rows [][]string
+	count := map[bench.Standing]int{}
+	for _, j := range judgements {
+		count[j.Standing]++
+		length, array, value, between := "-", "-", "-", "-"
+		if j.Length > 0 {
+			length, array = fmt.Sprint(j.Length), bench.Megabytes(j.Array)
+		}
+		if j.High > 0 {
+			value, between = fmt.Sprintf("%.4g", j.Value), fmt.Sprintf("%.4g to %.4g", j.Low, j.High)
+		}
+		rows = append(rows, []string{j.Bar, j.Contender, length, array, j.Demand, value, between, style.standing(j.Standing)})
+	}
+	fmt.Fprintln(w, Grid(header, rows, 2, 3, 5, 6))
+	for _, j := range judgements {
+		if j.Detail != "" {
+			fmt.Fprintf(w, "note: %s: %s\n", j.Bar, j.Detail)
+		}
+	}
+	if n := count[bench.Undecided]; n > 0 {
+		fmt.Fprintln(w, "note: undecided: the interval holds the limit; more --samples narrow it")
+	}
+	fmt.Fprintf(w, "\n%d pass, %d fail, %d undecided, %d not measured\n", count[bench.Holds], count[bench.Fails], count[bench.Undecided], count[bench.NotMeasured])
+}
+
+func (s Style) standing(x bench.Standing) string {
+	switch x {
+	case bench.Holds:
+		return s.paint(green, string(x))
+	case bench.Undecided:
+		return s.paint(yellow, string(x))
+	}
+	return s.paint(red, string(x))
+}
+
+// SelfTestText shows the rate of false verdicts, and the comparisons that gave one.
+func SelfTestText(w io.Writer, t bench.SelfTest, style Style) {
+	for _, a := range t.Comparisons {
+		if a.Outcome != bench.NoDifference {
+			fmt.Fprintf(w, "%s %s against itself: %s, %s (%s)\n", a.Contender, a.Cell, a.Outcome, ratio(a.Difference.Ratio), interval(a.Difference))
+		}
+	}
+	fmt.Fprintf(w, "%d of %d comparisons of a kernel with itself were called different: %.1f %%, 95 %% interval %.1f to %.1f %%; at most %.0f %% is accepted\n",
+		t.False, len(t.Comparisons), 100*t.Rate, 100*t.Low, 100*t.High, 100*bench.SelfTestRate)
+	fmt.Fprintf(w, "the largest difference seen is %.2f %%\n", t.Largest)
+	if t.Unusable > 0 {
+		fmt.Fprintf(w, "%d comparisons had too few samples that count\n", t.Unusable)
+	}
+	if t.Pass {
+		fmt.Fprintln(w, style.paint(green, "self-test: pass"))
+		return
+	}
+	fmt.Fprintln(w, style.paint(red, "self-test: fail")+", "+t.Detail)
+}
