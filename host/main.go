@@ -117,6 +117,7 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
 	root.AddCommand(
 		newRunAll(shared),
 		newVerify(shared),
+		newBench(shared),
 		newScan(shared),
 		newList(shared),
 		newBuild(shared),

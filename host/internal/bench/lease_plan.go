@@ -26,15 +26,15 @@ type plan struct {
 }
 
 // planFor turns a rough time of a launch into batch sizes, and says how many samples the cell can afford.
-func planFor(perLaunch float64, samples int) plan {
+func planFor(perLaunch float64, o Options) plan {
 	perLaunch = max(perLaunch, 1e-7)
 	in := func(seconds float64) int {
 		return int(min(max(1, math.Ceil(seconds/perLaunch)), largestBatch/2))
 	}
 	p := plan{perLaunch: perLaunch, low: in(shortestSpan), warm: in(warmSpan)}
-	p.high = p.low + in(spanSpread)
+	p.high = p.low + in(o.Spread)
 	mean := perLaunch * (float64(p.low+p.high)/2 + float64(p.warm))
-	p.samples = min(samples, max(leastSamples, int(cellSpans/mean)))
+	p.samples = min(o.Samples, max(leastSamples, int(cellSpans/mean)))
 	return p
 }
 

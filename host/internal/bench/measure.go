@@ -12,6 +12,7 @@ import (
 type Options struct {
 	Seed      uint64
 	Samples   int           // timed batches of a cell, if its time allows
+	Spread    float64       // seconds that the longest timed batch is over the shortest
 	GraphTime float64       // seconds of a launch below which graph replay is timed as well
 	Lease     time.Duration // least length of a lease, so that telemetry falls into it
 	Restarts  int           // processes of every contender for a shape, one after another
@@ -20,7 +21,7 @@ type Options struct {
 
 // DefaultOptions is what host bench uses.
 func DefaultOptions() Options {
-	return Options{Seed: 1, Samples: 15, GraphTime: 30e-6, Lease: leaseLeast, Restarts: 1, Deadlines: judge.DefaultOptions().Deadlines}
+	return Options{Seed: 1, Samples: 15, Spread: spanSpread, GraphTime: 30e-6, Lease: leaseLeast, Restarts: 1, Deadlines: judge.DefaultOptions().Deadlines}
 }
 
 // meter times entrants on a ground by the host's clock.
@@ -37,7 +38,7 @@ const pilotSpan = 6e-3
 // any other and do not count.
 func (m *meter) pilot(ctx context.Context, g ground, e *entrant, guess float64) error {
 	kept, leases, launches, checked := len(e.samples), len(e.leases), e.cell.Launches, e.cell.Checked
-	e.plan = planFor(max(guess, 1e-6), m.options.Samples)
+	e.plan = planFor(max(guess, 1e-6), m.options)
 	e.plan.warm = 1
 	n := 1
 	for range 3 {
@@ -46,7 +47,7 @@ func (m *meter) pilot(ctx context.Context, g ground, e *entrant, guess float64) 
 		}
 		last := e.samples[len(e.samples)-1]
 		took := max(last.Seconds-interceptGuess, last.Seconds/4) / float64(n)
-		e.plan = planFor(took, m.options.Samples)
+		e.plan = planFor(took, m.options)
 		if last.Seconds > pilotSpan/2 {
 			break
 		}
@@ -62,7 +63,7 @@ const interceptGuess = 2e-4
 // spansEach is how many spans make a lease long enough for telemetry: a span comes with about as much time for
 // poison and inspection.
 func (m *meter) spansEach() int {
-	each := time.Duration(1.5 * (shortestSpan + spanSpread/2) * float64(time.Second))
+	each := time.Duration(1.5 * (shortestSpan + m.options.Spread/2) * float64(time.Second))
 	return max(1, int((m.options.Lease+each-1)/each))
 }
 

@@ -18,11 +18,15 @@ func (x *running) shape(ctx context.Context, s shape) ([]Cell, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.spins != nil && x.shapes == 0 {
+		if err := x.spins(x, g); err != nil {
+			return nil, err
+		}
+	}
 	entrants := make([]*entrant, len(x.contestants))
 	for i, c := range x.contestants {
 		entrants[i] = &entrant{racer: c, cell: x.predict(c, s, ceiling), runToRun: c.target.Manifest.RunToRun}
 	}
-	x.announce(s, entrants)
 	err = x.prepare(ctx, g, entrants)
 	if err == nil && ctx.Err() == nil {
 		err = x.time(ctx, g, entrants, streams)
@@ -79,7 +83,7 @@ func (x *running) ceiling(ctx context.Context, g *keeperGround) ([]*entrant, *Ce
 			e.samples, e.leases = nil, nil
 		}
 		known.Samples = nil
-		x.event(Event{Ceiling: known})
+		x.announce(known)
 	}
 	return streams, known, nil
 }
@@ -108,12 +112,19 @@ func (s *Sweep) ceiling(arrayBytes int64) *Ceiling {
 	return nil
 }
 
-func (x *running) announce(s shape, entrants []*entrant) {
-	var cells []Cell
-	for _, e := range entrants {
-		cells = append(cells, *e.cell)
+// announce says the model's times for an array size.
+func (x *running) announce(ceiling *Ceiling) {
+	p := *x.sweep
+	p.Predicted, p.Ceilings, p.Cells = true, []Ceiling{*ceiling}, nil
+	for _, s := range x.all {
+		if s.arrayBytes != ceiling.ArrayBytes {
+			continue
+		}
+		for _, c := range x.contestants {
+			p.Cells = append(p.Cells, *x.predict(c, s, ceiling))
+		}
 	}
-	x.event(Event{Shape: s.String(), Cells: cells, Predicted: true})
+	x.event(Event{Prediction: &p})
 }
 
 // prepare gets every contender ready, and verifies and pilots it.

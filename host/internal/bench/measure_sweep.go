@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,9 +26,8 @@ type Event struct {
 	Shape       string
 	Done, Total int           // shapes
 	Left        time.Duration // a guess; 0 while there is none
-	Cells       []Cell        // of the shape: just finished, or predicted where Predicted is set
-	Predicted   bool
-	Ceiling     *Ceiling // just measured
+	Cells       []Cell        // of the shape, just finished
+	Prediction  *Sweep        // the model's times for all shapes of an array size, before any of them is measured
 }
 
 // Runner measures contenders on the GPU of a keeper.
@@ -39,6 +39,8 @@ type Runner struct {
 	Progress    func(Event)        // may be nil
 	Save        func(*Sweep) error // after every shape; may be nil
 	Telemetry   bool
+
+	spins func(*running, ground) error // of Calibrate, before the first shape's contenders
 }
 
 // running is a sweep at work.
@@ -47,6 +49,7 @@ type running struct {
 	meter
 	sweep       *Sweep
 	contestants []*contestant
+	all         []shape
 	from, to    *buffers.Arena
 	telemetry   *Telemetry
 	contents    map[int64]contents // by array size; the last one only, since they are large
@@ -72,7 +75,11 @@ func (r Runner) Run(ctx context.Context, sweep *Sweep, entries []Entry, problems
 	if err != nil {
 		return err
 	}
-	sweep.GPU = gpuOf(info)
+	if gpu := gpuOf(info); sweep.GPU.UUID != "" && sweep.GPU.UUID != gpu.UUID {
+		return fmt.Errorf("the sweep to go on with was on another GPU: %s %s; this one is %s %s", sweep.GPU.Name, sweep.GPU.UUID, gpu.Name, gpu.UUID)
+	} else {
+		sweep.GPU = gpu
+	}
 	for _, e := range entries {
 		x.contestants = append(x.contestants, &contestant{Contender: e.Contender, target: e.Target, environment: r.Environment,
 			deadlines: r.Options.Deadlines, now: x.now, afterKill: r.Keeper.Canary})
@@ -91,6 +98,7 @@ func gpuOf(i *keeperv1.InfoResponse) GPU {
 }
 
 func (x *running) run(ctx context.Context, shapes []shape, free int64) error {
+	x.all = shapes
 	if err := x.allocate(shapes, free); err != nil {
 		return err
 	}
@@ -107,6 +115,7 @@ func (x *running) run(ctx context.Context, shapes []shape, free int64) error {
 			return nil // a shape that was cut short does not count
 		}
 		x.shapes++
+		x.sweep.forget(s)
 		x.sweep.Cells = append(x.sweep.Cells, cells...)
 		left := time.Duration(float64(time.Since(x.began)) / float64(x.shapes) * float64(x.unfinished(shapes[i+1:])))
 		x.event(Event{Shape: s.String(), Done: i + 1, Total: len(shapes), Left: left, Cells: cells})
@@ -214,19 +223,31 @@ func (x *running) ground(s shape) (*keeperGround, error) {
 
 func (x *running) options() Options { return x.meter.options }
 
+// addContender knows a contender of the same name from a sweep before this one; if that was built from other
+// sources, its cells are void.
 func (s *Sweep) addContender(c Contender) {
-	for _, known := range s.Contenders {
-		if known.Name == c.Name {
-			return
-		}
+	i := slices.IndexFunc(s.Contenders, func(known Contender) bool { return known.Name == c.Name })
+	if i < 0 {
+		s.Contenders = append(s.Contenders, c)
+		return
 	}
-	s.Contenders = append(s.Contenders, c)
+	if s.Contenders[i].Hash != c.Hash {
+		s.Cells = slices.DeleteFunc(s.Cells, func(cell Cell) bool { return cell.Contender == c.Name })
+	}
+	s.Contenders[i] = c
+}
+
+// forget takes a shape's cells out: contenders are measured beside each other or not at all.
+func (s *Sweep) forget(what shape) {
+	s.Cells = slices.DeleteFunc(s.Cells, func(c Cell) bool {
+		return c.sameWork(Cell{Problem: what.problem, ArrayBytes: what.arrayBytes})
+	})
 }
 
 // finished says whether all contenders have a cell of the shape.
 func (s *Sweep) finished(what shape) bool {
 	for _, c := range s.Contenders {
-		if _, found := s.cell(c.Name, Cell{Problem: what.problem, ArrayBytes: what.arrayBytes}); !found {
+		if _, found := s.Find(c.Name, Cell{Problem: what.problem, ArrayBytes: what.arrayBytes}); !found {
 			return false
 		}
 	}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"scanhost/host/internal/bench"
+	"scanhost/host/internal/discover"
+	"scanhost/host/internal/machine"
+	"scanhost/shared/op"
+)
+
+// benchOptions are those of bench and of run-all --bench.
+type benchOptions struct {
+	*sharedFlags
+	plugins   []string
+	lengths   []int64
+	rows      int64
+	arrayMB   []float64
+	dtype     string
+	set       []string
+	samples   int
+	restarts  int
+	seed      uint64
+	baseline  string
+	gpu       int
+	spec      string
+	selfTest  bool
+	calibrate bool
+	resume    bool
+	results   string
+	model     string
+}
+
+func newBench(shared *sharedFlags) *cobra.Command {
+	o := &benchOptions{sharedFlags: shared}
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "Time kernels against each other and against the memory's bandwidth",
+		Long: `bench times every kernel, and the baselines beside them, on a range of shapes. All of them stay alive and take
+turns, so that a difference between two is not the weather's. The clock is the host's, from outside of what it
+times; the plugin's own device events are only compared with it. Every timed launch writes to an output of its
+own, full of poison before and compared after, and a time that the memory cannot deliver is called impossible.
+
+Before anything is measured the traffic model's time is written down: the arrays that the kernel declares to
+read and write, over the bandwidth of a plain stream. Without a GPU, or with --model, there is only the model,
+beside the traffic that the simulated GPU counts.
+
+Results are in results/<gpu>/bench.json with every sample. Ctrl-C keeps what is finished in bench.partial.json,
+and --resume goes on from there.`,
+		Example: `  host bench
+  host bench --plugin lookback_items --L 2048,65536 --set items=4,8,16
+  host bench --array-mb 768 --baseline torch_hillis_steele
+  host bench --model rtx4050
+  host bench --self-test`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runBench(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	o.add(cmd)
+	return cmd
+}
+
+func (o *benchOptions) add(cmd *cobra.Command) {
+	d := bench.DefaultOptions()
+	flags := cmd.Flags()
+	flags.StringArrayVar(&o.plugins, "plugin", nil, "plugin to time (repeatable; default all, baselines too)")
+	flags.Int64SliceVar(&o.lengths, "L", nil, "row lengths (default 512 to 4194304 in powers of two)")
+	flags.Int64Var(&o.rows, "rows", 0, "rows of every shape, instead of --array-mb")
+	flags.Float64SliceVar(&o.arrayMB, "array-mb", []float64{96, 768}, "sizes of one array in MB of 2^20 bytes; rows follow from them")
+	flags.StringVar(&o.dtype, "dtype", "fp32", "storage type: fp32, fp16 or bf16")
+	flags.StringArrayVar(&o.set, "set", nil, "values of a tunable to time beside each other: name=value,value (repeatable)")
+	flags.IntVar(&o.samples, "samples", d.Samples, "timed batches of a kernel on a shape; a slow one gets fewer")
+	flags.IntVar(&o.restarts, "restarts", d.Restarts, "processes of every kernel for a shape, one after another: shows what a process's placement is worth")
+	flags.Uint64Var(&o.seed, "seed", d.Seed, "seed of orders, batch sizes and values")
+	flags.StringVar(&o.baseline, "baseline", "", "compare every kernel with this one (default: with the one it improves on)")
+	flags.IntVar(&o.gpu, "gpu", 0, "number of the GPU, as nvidia-smi counts")
+	flags.StringVar(&o.spec, "spec", "", "judge the result by the bars in this file")
+	flags.BoolVar(&o.selfTest, "self-test", false, "time kernels against themselves and count false differences")
+	flags.BoolVar(&o.calibrate, "calibrate", false, "compare the host's clock with device events and with kernels of known length")
+	flags.BoolVar(&o.resume, "resume", false, "go on with bench.partial.json")
+	flags.StringVar(&o.results, "results", "", "folder for bench.json and the rest (default results/<gpu> of the repository)")
+	flags.StringVar(&o.model, "model", "", "measure nothing: the model's times for this GPU, such as h200 or rtx4050")
+	cmd.MarkFlagsMutuallyExclusive("rows", "array-mb")
+	cmd.MarkFlagsMutuallyExclusive("self-test", "calibrate", "model", "resume")
+	completeWith(cmd, "plugin", o.pluginNames)
+	completeWith(cmd, "baseline", o.pluginNames)
+	completeWith(cmd, "model", cobra.FixedCompletions(bench.KnownGPUs(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// runBench measures where there is a GPU and predicts elsewhere.
+func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error {
+	plugins, err := o.chosen()
+	if err != nil {
+		return err
+	}
+	problems, err := o.problems()
+	if err != nil {
+		return err
+	}
+	if err := atLeast("samples", o.samples, 1); err != nil {
+		return err
+	}
+	if err := atLeast("restarts", o.restarts, 1); err != nil {
+		return err
+	}
+	j := benching{options: o, plugins: plugins, problems: problems, out: out, errOut: errOut}
+	if o.spec != "" {
+		spec, err := bench.LoadSpec(o.spec)
+		if err != nil {
+			return err
+		}
+		j.spec = &spec
+	}
+	if o.model != "" || autoBackend(ctx) != "cuda" {
+		return j.predict(ctx)
+	}
+	if err := chooseGPU(ctx, o.gpu); err != nil {
+		return err
+	}
+	switch {
+	case o.selfTest:
+		return j.selfTest(ctx)
+	case o.calibrate:
+		return j.calibrate(ctx)
+	}
+	return j.measure(ctx)
+}
+
+// chosen are the named plugins, or all.
+func (o *benchOptions) chosen() ([]discover.Plugin, error) {
+	if len(o.plugins) > 0 {
+		names := o.plugins
+		if o.baseline != "" {
+			names = append(names[:len(names):len(names)], o.baseline)
+		}
+		return o.choose(unique(names))
+	}
+	all, err := o.find()
+	if err == nil && len(all) == 0 {
+		err = errors.New("there is no plugin to time: run inside the scanhost repository, or say --plugin-dir DIR")
+	}
+	return all, err
+}
+
+func unique(names []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	for _, n := range names {
+		if !seen[n] {
+			out = append(out, n)
+		}
+		seen[n] = true
+	}
+	return out
+}
+
+// lengths of the published sweep.
+const (
+	shortestLength = 512
+	longestLength  = 4 << 20
+)
+
+// problems are the shapes: every length at every array size.
+func (o *benchOptions) problems() ([]op.Problem, error) {
+	lengths := o.lengths
+	if len(lengths) == 0 {
+		for l := int64(shortestLength); l <= longestLength; l *= 2 {
+			lengths = append(lengths, l)
+		}
+	}
+	dtype := op.DType(o.dtype)
+	var problems []op.Problem
+	add := func(rows, length int64) error {
+		p, err := op.NewAffineProblem(rows, length, dtype)
+		problems = append(problems, p)
+		return err
+	}
+	for _, l := range lengths {
+		if l < 1 {
+			return nil, fmt.Errorf("L is %d; 1 or more is accepted", l)
+		}
+	}
+	if o.rows != 0 {
+		for _, l := range lengths {
+			if o.rows < 1 {
+				return nil, fmt.Errorf("rows is %d; 1 or more is accepted", o.rows)
+			}
+			if err := add(o.rows, l); err != nil {
+				return nil, err
+			}
+		}
+		return problems, nil
+	}
+	for _, mb := range o.arrayMB {
+		if !(mb > 0 && mb < 1<<24) {
+			return nil, fmt.Errorf("array-mb is %g; more than 0 is accepted", mb)
+		}
+		for _, l := range lengths {
+			rows := max(1, int64(mb*(1<<20))/dtype.Size()/l)
+			if err := add(rows, l); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return problems, nil
+}
+
+// chooseGPU hides the other GPUs from every child.
+func chooseGPU(ctx context.Context, number int) error {
+	if number == 0 && os.Getenv("CUDA_VISIBLE_DEVICES") != "" {
+		return nil // chosen by whoever started the host
+	}
+	gpus, err := machine.GPUs(ctx)
+	if err != nil {
+		return err
+	}
+	if number < 0 || number >= len(gpus) {
+		return fmt.Errorf("gpu is %d; 0 to %d are accepted", number, len(gpus)-1)
+	}
+	return os.Setenv("CUDA_VISIBLE_DEVICES", gpus[number].UUID)
+}
+
+func newSweep(seed uint64, environment map[string]string) *bench.Sweep {
+	return &bench.Sweep{Schema: bench.Schema, Command: append([]string{"host"}, os.Args[1:]...), Started: time.Now().UTC(), Seed: seed,
+		Environment: environment}
+}
