@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"scanhost/shared/cuda"
+	_ "scanhost/shared/cuda/simt" // under every tag: these kernels run on nothing else
 )
 
 // Kernel is the source, and Headers what it includes: embedded so that cgo compiles the package anew when one
