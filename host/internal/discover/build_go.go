@@ -77,16 +77,16 @@ func (b *builder) goTogether(ctx context.Context, targets []*target, overlay str
 func (b *builder) goAlone(ctx context.Context, t *target, overlay string) {
 	started := time.Now()
 	b.request.Progress("building " + t.name + " for " + b.request.Backend)
-	dir, arguments := b.root, []string{}
+	dir, arguments := b.root, b.goArguments(overlay, t.output)
 	if t.inTree {
 		relative, err := filepath.Rel(b.root, t.dir)
 		if err != nil {
 			t.fail(err)
 			return
 		}
-		arguments = append(b.goArguments(overlay, t.output), "./"+filepath.ToSlash(relative))
+		arguments = append(arguments, "./"+filepath.ToSlash(relative))
 	} else {
-		dir, arguments = t.dir, append(b.goArguments(overlay, t.output), ".")
+		dir, arguments = t.dir, append(arguments, ".")
 	}
 	var extra []string
 	if !t.inTree && b.request.Backend == "simt" {

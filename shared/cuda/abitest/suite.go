@@ -33,9 +33,7 @@ func (k Kernel) Suite(t *testing.T) {
 // lengths are those around a warp and around the tile, and some of several tiles.
 func (k Kernel) lengths() []int64 {
 	all := []int64{1, 2, 3, 31, 32, 33, 63, 65, 127, 255, 256, 257, 1000, 1185, 2047, 2048}
-	for _, n := range []int64{k.Tile - 1, k.Tile, k.Tile + 1, 2 * k.Tile, 3*k.Tile + 5, 7*k.Tile + 2, 33*k.Tile - 3} {
-		all = append(all, n)
-	}
+	all = append(all, k.Tile-1, k.Tile, k.Tile+1, 2*k.Tile, 3*k.Tile+5, 7*k.Tile+2, 33*k.Tile-3)
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(n int64) bool { return k.Longest > 0 && n > k.Longest })
 }
