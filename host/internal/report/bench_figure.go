@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -42,7 +43,7 @@ func Figures(s bench.Sweep) []Figure {
 const (
 	figureWidth  = 26 * vg.Centimeter
 	figureHeight = 11 * vg.Centimeter
-	legendWidth  = 5 * vg.Centimeter
+	legendWidth  = 5.6 * vg.Centimeter
 	titleHeight  = 1 * vg.Centimeter
 	dotsPerInch  = 150
 )
@@ -76,7 +77,7 @@ func (f Figure) draw(c draw.Canvas) error {
 	if err != nil {
 		return err
 	}
-	title := letters(13)
+	title := letters(12)
 	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 	c.FillText(title, vg.Point{X: c.Center().X, Y: c.Max.Y - 0.25*vg.Centimeter}, f.group.title(f.sweep))
 
@@ -92,21 +93,21 @@ func (f Figure) draw(c draw.Canvas) error {
 }
 
 func (f Figure) timePanel() (*plot.Plot, error) {
-	p := newPanel("time in ms", "time of a launch")
+	p := newPanel("time in ms", "time per launch")
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades{}
 	least, ok := f.floor()
 	if ok {
 		p.Add(reference(f.lengths(), 1000*least))
 	}
-	lines := f.lines(func(c bench.Cell) float64 { return 1000 * f.sweep.Seconds(c) })
-	return p, f.add(p, lines)
+	err := f.add(p, f.lines(func(c bench.Cell) float64 { return 1000 * f.sweep.Seconds(c) }))
+	p.Y.Min, p.Y.Max = p.Y.Min/1.1, p.Y.Max*1.1
+	return p, err
 }
 
 func (f Figure) ceilingPanel() (*plot.Plot, error) {
-	p := newPanel("% of ceiling", "effective bandwidth")
+	p := newPanel("% of ceiling", "share of the ceiling")
 	p.Add(reference(f.lengths(), 100))
-	lines := f.lines(func(c bench.Cell) float64 { return 100 * f.sweep.OfCeiling(c) })
-	err := f.add(p, lines)
+	err := f.add(p, f.lines(func(c bench.Cell) float64 { return 100 * f.sweep.OfCeiling(c) }))
 	p.Y.Min, p.Y.Max = 0, math.Max(105, p.Y.Max)
 	return p, err
 }
@@ -133,9 +134,12 @@ type line struct {
 	points plotter.XYs
 }
 
-// lines has the contenders that have a value anywhere.
+// lines has the contenders that have a value anywhere, and of twins the first.
 func (f Figure) lines(value func(bench.Cell) float64) []line {
 	lengths, contenders := f.group.axes(f.sweep)
+	contenders = slices.DeleteFunc(contenders, func(name string) bool {
+		return slices.ContainsFunc(f.sweep.Twins(), func(twins [2]string) bool { return name == twins[1] })
+	})
 	var all []line
 	for i, name := range contenders {
 		l := line{name: name, look: looks[i%len(looks)]}

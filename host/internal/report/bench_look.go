@@ -50,19 +50,19 @@ var (
 )
 
 func letters(size float64) draw.TextStyle {
-	return draw.TextStyle{Color: color.Black, Font: font.From(plot.DefaultFont, vg.Points(size)), Handler: plot.DefaultTextHandler}
+	return draw.TextStyle{Color: color.Black, Font: font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans", Size: vg.Points(size)}, Handler: plot.DefaultTextHandler}
 }
 
 // newPanel is an empty panel over L in powers of two.
 func newPanel(unit, title string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "L, length of a row", unit
-	p.Title.TextStyle.Font.Size = vg.Points(11)
+	p.Title.TextStyle.Font = letters(11).Font
 	p.Title.Padding = vg.Points(4)
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, powersOfTwo{}
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
-		axis.Label.TextStyle.Font.Size = vg.Points(10)
-		axis.Tick.Label.Font.Size = vg.Points(9)
+		axis.Label.TextStyle.Font = letters(10).Font
+		axis.Tick.Label.Font = letters(9.5).Font
 		axis.Padding = vg.Points(4)
 	}
 	grid := plotter.NewGrid()
@@ -88,7 +88,7 @@ func ceilingStyle() draw.LineStyle {
 
 // legend lists the contenders, and what the level line is.
 func (f Figure) legend(c draw.Canvas) {
-	style := letters(9)
+	style := letters(10)
 	style.YAlign = draw.YCenter
 	y := c.Max.Y - 0.9*vg.Centimeter
 	entry := func(name string, stroke draw.LineStyle, glyph *draw.GlyphStyle) {
@@ -144,10 +144,11 @@ func binary(e int) string {
 	return fmt.Sprintf("%.4g", math.Exp2(float64(e)))
 }
 
-// decades marks 1 to 9 of each power of ten, and names 1, 2 and 5.
+// decades marks 1 to 9 of each power of ten, and names 1, 2 and 5, or all where there are few.
 type decades struct{}
 
 func (decades) Ticks(low, high float64) []plot.Tick {
+	few := high < 6*low
 	var ticks []plot.Tick
 	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
 		for m := 1; m <= 9; m++ {
@@ -156,7 +157,7 @@ func (decades) Ticks(low, high float64) []plot.Tick {
 				continue
 			}
 			t := plot.Tick{Value: value}
-			if m == 1 || m == 2 || m == 5 {
+			if m == 1 || m == 2 || m == 5 || few {
 				t.Label = fmt.Sprintf("%.3g", value)
 			}
 			ticks = append(ticks, t)
