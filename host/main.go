@@ -118,6 +118,8 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
 		newRunAll(shared),
 		newVerify(shared),
 		newBench(shared),
+		newCompare(shared),
+		newReport(shared),
 		newScan(shared),
 		newList(shared),
 		newBuild(shared),

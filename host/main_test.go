@@ -46,9 +46,10 @@ func TestScripts(t *testing.T) {
 			return machine.HasGPU(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"makenpy": makeNPY,
-			"replays": replays,
+			"exits":     exits,
+			"makenpy":   makeNPY,
+			"makesweep": makeSweep,
+			"replays":   replays,
 		},
 	})
 }
