@@ -3,6 +3,8 @@ package plugin
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"strconv"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -70,7 +72,20 @@ func (p *prepared) response(r registry.Report) *kernelv1.LaunchResponse {
 	}
 	out.Counters.BytesRead["workspace"], out.Counters.BytesWritten["workspace"] = r.WorkspaceRead, r.WorkspaceWritten
 	if r.Status != registry.OK {
-		out.Finding = &kernelv1.Finding{Kind: kernelv1.Finding_Kind(r.Status), Text: r.Text, Launch: r.BadLaunch, Seed: r.BadSeed}
+		out.Finding = &kernelv1.Finding{Kind: kernelv1.Finding_Kind(r.Status), Text: p.named(sourceLines(r.Text)), Launch: r.BadLaunch, Seed: r.BadSeed}
 	}
 	return out
+}
+
+var arrayNumber = regexp.MustCompile(`\barray (\d+)\b`)
+
+// named puts the roles of arrays, as the host knows them, in place of their numbers in the ABI.
+func (p *prepared) named(text string) string {
+	return arrayNumber.ReplaceAllStringFunc(text, func(found string) string {
+		i, err := strconv.Atoi(arrayNumber.FindStringSubmatch(found)[1])
+		if err != nil || i >= len(p.roles) {
+			return found
+		}
+		return p.roles[i]
+	})
 }
