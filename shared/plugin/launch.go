@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"unsafe"
 
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"scanhost/shared/contract"
 	"scanhost/shared/contract/kernelv1"
 	"scanhost/shared/plugin/registry"
 )
@@ -19,17 +21,26 @@ func closeDescriptor(fd int) { unix.Close(fd) }
 
 // array is the part of a mapping that a buffer describes.
 func (m mapping) array(b *kernelv1.Buffer) (registry.Array, error) {
-	bytes := uint64(4)
-	if b.Dtype == kernelv1.DType_DTYPE_FP16 || b.Dtype == kernelv1.DType_DTYPE_BF16 {
-		bytes = 2
-	}
-	for _, d := range b.Shape {
-		bytes *= uint64(d)
-	}
-	if b.Offset > m.bytes || bytes > m.bytes-b.Offset {
-		return registry.Array{}, fmt.Errorf("buffer %d (%s): %d bytes at %d are outside its mapping of %d", b.Id, b.Role, bytes, b.Offset, m.bytes)
+	bytes, fits := arrayBytes(b, m.bytes)
+	if !fits || b.Offset > m.bytes || bytes > m.bytes-b.Offset {
+		return registry.Array{}, fmt.Errorf("buffer %d (%s): %v of %v at byte %d is outside its mapping of %d bytes", b.Id, b.Role, b.Shape, b.Dtype, b.Offset, m.bytes)
 	}
 	return registry.Array{Pointer: unsafe.Add(m.base, b.Offset), Bytes: bytes, Writable: b.Writable}, nil
+}
+
+// arrayBytes multiplies the shape out, unless the product leaves the limit on the way.
+func arrayBytes(b *kernelv1.Buffer, limit uint64) (bytes uint64, fits bool) {
+	if slices.Contains(b.Shape, 0) {
+		return 0, true
+	}
+	bytes = uint64(contract.DTypeFromProto(b.Dtype).Size())
+	for _, d := range b.Shape {
+		if d < 0 || bytes > limit/uint64(d) {
+			return 0, false
+		}
+		bytes *= uint64(d)
+	}
+	return bytes, true
 }
 
 func (s *server) Launch(_ context.Context, r *kernelv1.LaunchRequest) (*kernelv1.LaunchResponse, error) {
