@@ -144,7 +144,8 @@ func (c *Comparison) judge(older, newer Sweep) {
 		floor := max(before.Log, now.Log)
 		blind = blind || !knownOld && !knownNew && r.Difference.Unit == "rounds"
 		r.Adjusted, r.Outcome = adjusted, r.Difference.decide(adjusted, floor)
-		if r.Outcome == NoDifference && math.Abs(math.Log(r.Difference.Ratio)) <= floor {
+		outside := r.Difference.Low > 1 || r.Difference.High < 1
+		if outside && math.Abs(math.Log(r.Difference.Ratio)) <= floor {
 			r.Detail = fmt.Sprintf("inside the A/A noise of %.1f %%", 100*math.Expm1(floor))
 		}
 	}

@@ -135,7 +135,7 @@ func TestRivalsAreJudgedAgainstTheRungBelow(t *testing.T) {
 			t.Errorf("predicted ratio %g, want 2.33", r.Predicted)
 		}
 	}
-	if len(rivals) != 2+3+3+3 { // blelloch has no time at 65536
+	if len(rivals) != 2+3+3 { // blelloch has no time at 65536
 		t.Errorf("%d rivals", len(rivals))
 	}
 	if _, err := s.Rivals("cub"); err == nil || !strings.Contains(err.Error(), "it has blelloch, multiblock") {

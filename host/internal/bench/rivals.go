@@ -20,7 +20,8 @@ type Rival struct {
 }
 
 // Rivals compares every contender with the baseline, or with the rung it improves on where no baseline is
-// named, shape by shape, and corrects for their number. Shapes that one side has no time for are left out.
+// named, shape by shape, and corrects for their number. Shapes that one side has no time for are left out, and so
+// are second twins.
 func (s Sweep) Rivals(baseline string) ([]Rival, error) {
 	if baseline != "" && !s.has(baseline) {
 		return nil, fmt.Errorf("baseline %q is not in this sweep; it has %s", baseline, strings.Join(s.names(), ", "))
@@ -38,7 +39,7 @@ func (s Sweep) Rivals(baseline string) ([]Rival, error) {
 // Against is whom a contender is compared with, or "".
 func (s Sweep) Against(contender, baseline string) string {
 	switch i := slices.Index(s.names(), contender); {
-	case i < 0 || contender == baseline:
+	case i < 0 || contender == baseline || s.SecondTwin(contender):
 		return ""
 	case baseline != "":
 		return baseline

@@ -73,6 +73,11 @@ func (s Sweep) Twins() [][2]string {
 	return twins
 }
 
+// SecondTwin says whether a contender is there only to measure the noise: its twin stands for the kernel.
+func (s Sweep) SecondTwin(contender string) bool {
+	return slices.ContainsFunc(s.Twins(), func(twins [2]string) bool { return contender == twins[1] })
+}
+
 // Floor is the A/A noise of one array size: what a kernel differs from itself in another process of the same
 // run. A difference inside it is none.
 type Floor struct {

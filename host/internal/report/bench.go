@@ -128,6 +128,7 @@ func (g group) at(contender string, length int64) (bench.Cell, bool) {
 // where there is one, adds a column.
 func (g group) table(w io.Writer, s bench.Sweep, style Style, title string, show func(bench.Cell) string, last func(group, bench.Sweep, int64) string) {
 	lengths, contenders := g.axes(s)
+	contenders = slices.DeleteFunc(contenders, s.SecondTwin) // in the line for each cell
 	fmt.Fprintf(w, "\n%s\n", title)
 	for len(contenders) > 0 {
 		n := len(contenders)

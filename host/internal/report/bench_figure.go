@@ -137,9 +137,7 @@ type line struct {
 // lines has the contenders that have a value anywhere, and of twins the first.
 func (f Figure) lines(value func(bench.Cell) float64) []line {
 	lengths, contenders := f.group.axes(f.sweep)
-	contenders = slices.DeleteFunc(contenders, func(name string) bool {
-		return slices.ContainsFunc(f.sweep.Twins(), func(twins [2]string) bool { return name == twins[1] })
-	})
+	contenders = slices.DeleteFunc(contenders, f.sweep.SecondTwin)
 	var all []line
 	for i, name := range contenders {
 		l := line{name: name, look: looks[i%len(looks)]}
