@@ -64,12 +64,11 @@ func (p plan) draw(random *rand.Rand) []int {
 	return sizes
 }
 
-// schedule deals an entrant's batches over the rounds, evenly: it is at rounds*i/leases that lease i comes.
-func schedule(sizes []int, rounds, spansEach int, graph bool) [][]span {
+// schedule deals an entrant's batches over the rounds, as evenly as they go. A slow one's few are spread as well.
+func schedule(sizes []int, rounds int, graph bool) [][]span {
 	out := make([][]span, rounds)
-	leases := (len(sizes) + spansEach - 1) / spansEach
 	for i, n := range sizes {
-		at := rounds * (i / spansEach) / leases
+		at := i * rounds / len(sizes)
 		out[at] = append(out[at], span{n, graph})
 	}
 	return out

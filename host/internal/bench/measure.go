@@ -29,6 +29,7 @@ type meter struct {
 	now     func() time.Duration
 	options Options
 	random  *rand.Rand
+	proven  map[proof]int64 // outputs of the shape at hand that were compared, and how many elements of them
 }
 
 // pilotSpan is the time that a pilot's batch should take.
@@ -60,23 +61,25 @@ func (m *meter) pilot(ctx context.Context, g ground, e *entrant, guess float64) 
 // interceptGuess is about what a batch costs beside its launches.
 const interceptGuess = 2e-4
 
-// spansEach is how many spans make a lease long enough for telemetry: a span comes with about as much time for
-// poison and inspection.
-func (m *meter) spansEach() int {
-	each := time.Duration(1.5 * (shortestSpan + m.options.Spread/2) * float64(time.Second))
-	return max(1, int((m.options.Lease+each-1)/each))
+// spansEach is how many spans a lease has where there are samples enough.
+const spansEach = 2
+
+// rounds is in how many rounds the samples are taken: what is drawn from them takes rounds for independent, and
+// every process needs one.
+func (m *meter) rounds() int {
+	n := m.options.Samples
+	return max((n+spansEach-1)/spansEach, min(n, leastRounds), m.options.Restarts)
 }
 
 // race times all entrants in rounds, each in an order of its own, one lease at a time. between is called before
 // every round. The error is the host's own; what befalls an entrant is in the entrant.
 func (m *meter) race(ctx context.Context, g ground, entrants []*entrant, graphs map[*entrant]bool, between func(round, rounds int) error) error {
-	each := m.spansEach()
-	rounds := (m.options.Samples + each - 1) / each
+	rounds := m.rounds()
 	plain, replay := map[*entrant][][]span{}, map[*entrant][][]span{}
 	for _, e := range entrants {
-		plain[e] = schedule(e.plan.draw(m.random), rounds, each, false)
+		plain[e] = schedule(e.plan.draw(m.random), rounds, false)
 		if graphs[e] {
-			replay[e] = schedule(e.plan.graph().draw(m.random), rounds, each, true)
+			replay[e] = schedule(e.plan.graph().draw(m.random), rounds, true)
 		}
 	}
 	for round := range rounds {

@@ -10,6 +10,7 @@ import (
 
 // shape measures all contenders on one shape. What it returns beside an error counts.
 func (x *running) shape(ctx context.Context, s shape) ([]Cell, error) {
+	x.proven = map[proof]int64{}
 	g, err := x.ground(s)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (x *running) ceiling(ctx context.Context, g *keeperGround) ([]*entrant, *Ce
 // settle writes what the streams' samples say into the ceiling: of all shapes of its size so far.
 func (x *running) settle(c *Ceiling, streams []*entrant) {
 	c.Samples = append(c.Samples, streams[0].samples...)
-	if line, ok := TheilSen(c.Samples); ok {
+	if line, ok := TheilSen(c.Samples); ok && line.Slope > 0 {
 		c.Stream = bandwidth(c.Read, c.Written, c.ArrayBytes, line.Slope)
 	}
 	best := c.Stream

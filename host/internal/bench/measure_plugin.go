@@ -73,7 +73,7 @@ func (c *contestant) prepare(ctx context.Context, g *keeperGround) *trouble {
 		}
 	}
 	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(g.problem), Tuning: c.Tuning,
-		Backend: kernelv1.Backend_BACKEND_CUDA, Sets: g.sets()}
+		Backend: backendProto(c.Backend), Sets: g.sets()}
 	var answer *kernelv1.PrepareResponse
 	err := c.process.Call(ctx, "prepare", c.deadlines.Prepare, func(ctx context.Context) (err error) {
 		answer, err = c.process.Kernel().Prepare(ctx, request)
@@ -89,6 +89,13 @@ func (c *contestant) prepare(ctx context.Context, g *keeperGround) *trouble {
 		return c.end(ctx, &trouble{verdict: judge.BadPlugin, detail: "prepare: the answer has neither a handle nor a reason"})
 	}
 	return nil
+}
+
+func backendProto(name string) kernelv1.Backend {
+	if name == "cuda" {
+		return kernelv1.Backend_BACKEND_CUDA
+	}
+	return kernelv1.Backend_BACKEND_SIMT
 }
 
 // launch is the one call that is timed: nothing but the call is between the two looks at the clock.

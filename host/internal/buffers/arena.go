@@ -62,7 +62,7 @@ func (a *Arena) Bytes() int64 { return a.bytes }
 // Message describes an array at an offset, a multiple of SlotAlignment, to a plugin.
 func (a *Arena) Message(info op.Array, offset int64) *kernelv1.Buffer {
 	info.Output = a.writable
-	return message(a.id, info, kernelv1.BufferKind_BUFFER_KIND_CUDA_VMM, a.offset+uint64(offset), a.mapBytes)
+	return message(a.id, info, a.keeper.Kind, a.offset+uint64(offset), a.mapBytes)
 }
 
 func (a *Arena) part(offset int64, bytes int) deviceArray {

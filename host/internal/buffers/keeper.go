@@ -35,6 +35,8 @@ const (
 // Keeper is the space of a GPU's memory. The host sees it only through the keeper process: contents go through
 // a file that both map, one array at a time.
 type Keeper struct {
+	// Kind says how plugins map its memory. It is the GPU's, but for a test's keeper, which has memfds.
+	Kind    kernelv1.BufferKind
 	process KeeperProcess
 
 	mu      sync.Mutex // guards the staging file, and the order of descriptors on the socket
@@ -42,7 +44,9 @@ type Keeper struct {
 }
 
 // NewKeeper makes the space of a running keeper, whose end is the caller's, after Close.
-func NewKeeper(p KeeperProcess) *Keeper { return &Keeper{process: p, staging: staging{fd: -1}} }
+func NewKeeper(p KeeperProcess) *Keeper {
+	return &Keeper{Kind: kernelv1.BufferKind_BUFFER_KIND_CUDA_VMM, process: p, staging: staging{fd: -1}}
+}
 
 // Close gives back the host's memory; the arrays' is freed array by array.
 func (k *Keeper) Close() error {
@@ -142,7 +146,7 @@ type deviceArray struct {
 func (d *deviceArray) FD() int { return d.fd }
 
 func (d *deviceArray) Message() *kernelv1.Buffer {
-	return message(d.id, d.info, kernelv1.BufferKind_BUFFER_KIND_CUDA_VMM, d.offset, d.mapBytes)
+	return message(d.id, d.info, d.keeper.Kind, d.offset, d.mapBytes)
 }
 
 func (d *deviceArray) Poison() error {
