@@ -27,9 +27,13 @@ func newBuild(shared *sharedFlags) *cobra.Command {
 by themselves; build is for seeing a compiler's errors, and for compiling with nvcc on a machine that has no
 GPU, where --arch says what for.
 
+A plugin in Python that is named here gets an environment of its own where no installed Python has what it
+needs: pip downloads the packages that its requirements pin by hash. Nothing else downloads them.
+
 A plugin that does not build costs its own row. Exit status 1 says that some did not.`,
 		Example: `  host build
   host build lookback --backend simt
+  host build torch_hillis_steele
   host build --backend cuda --arch sm_80,sm_90,sm_120`,
 		ValidArgsFunction: o.pluginNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +73,7 @@ func runBuild(ctx context.Context, o *buildOptions, names []string, out, errOut 
 		return fmt.Errorf("arch %s is for nvcc, and the backend is %s; add --backend cuda", strings.Join(o.archs, ","), backend)
 	}
 	progress := report.NewProgress(errOut)
-	built, keeper, err := discover.Build(ctx, discover.BuildRequest{Plugins: plugins, Backend: backend, Archs: o.archs,
+	built, keeper, err := discover.Build(ctx, discover.BuildRequest{Plugins: plugins, Backend: backend, Archs: o.archs, Install: len(names) > 0,
 		Progress: func(line string) { progress.Note("%s", line) }})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -11,18 +12,21 @@ import (
 // Manifest is plugin.toml: what a plugin says of itself before anything of it runs. The SDK answers
 // Describe from the same file, so the two cannot drift apart.
 type Manifest struct {
-	Schema     int       `toml:"schema"` // 1
-	Name       string    `toml:"name"`
-	Version    string    `toml:"version"`  // semantic
-	Protocol   []int     `toml:"protocol"` // major versions of the contract it speaks
-	Role       string    `toml:"role"`     // kernel (default) or baseline
-	Language   string    `toml:"language"` // go (default), or anything with an entry
-	Backends   []string  `toml:"backends"` // cuda, simt, cpu
-	ImprovesOn string    `toml:"improves_on"`
-	RunToRun   bool      `toml:"run_to_run"`
-	Entry      []string  `toml:"entry"` // argv of a prebuilt executable, relative to the folder; empty: built from source
-	Ops        []Op      `toml:"op"`
-	Tunables   []Tunable `toml:"tunable"`
+	Schema     int      `toml:"schema"` // 1
+	Name       string   `toml:"name"`
+	Version    string   `toml:"version"`  // semantic
+	Protocol   []int    `toml:"protocol"` // major versions of the contract it speaks
+	Role       string   `toml:"role"`     // kernel (default) or baseline
+	Language   string   `toml:"language"` // go (default), python, or anything with an entry
+	Backends   []string `toml:"backends"` // cuda, simt, cpu
+	ImprovesOn string   `toml:"improves_on"`
+	RunToRun   bool     `toml:"run_to_run"`
+	Entry      []string `toml:"entry"` // argv of a prebuilt executable, relative to the folder; empty: built from source
+	// Of a plugin in Python without an entry, which is main.py under a Python that the host finds or makes.
+	Imports      []string  `toml:"imports"`      // modules it needs beside the SDK's own
+	Requirements string    `toml:"requirements"` // file for pip, in the folder: every package pinned, with hashes
+	Ops          []Op      `toml:"op"`
+	Tunables     []Tunable `toml:"tunable"`
 }
 
 // Op is one operation a plugin implements, with its limits and declared traffic.
@@ -79,8 +83,8 @@ func (m Manifest) validate() error {
 		return fmt.Errorf("protocol is %v; this host speaks %d", m.Protocol, ProtocolVersion)
 	case m.Role != "kernel" && m.Role != "baseline":
 		return fmt.Errorf("role is %q; kernel and baseline are accepted", m.Role)
-	case m.Language != "go" && len(m.Entry) == 0:
-		return fmt.Errorf("language is %q and entry is empty; entry says what to run", m.Language)
+	case m.validateLanguage() != nil:
+		return m.validateLanguage()
 	case len(m.Ops) == 0:
 		return fmt.Errorf("there is no [[op]]; a plugin implements at least one")
 	case len(m.Backends) == 0:
@@ -106,6 +110,21 @@ func (m Manifest) validate() error {
 	}
 	return nil
 }
+
+func (m Manifest) validateLanguage() error {
+	switch {
+	case m.Language != "go" && m.Language != "python" && len(m.Entry) == 0:
+		return fmt.Errorf("language is %q and entry is empty; entry says what to run", m.Language)
+	case (len(m.Imports) > 0 || m.Requirements != "") && !m.ManagedPython():
+		return fmt.Errorf("imports and requirements are for language \"python\" without an entry; language is %q and entry %q", m.Language, m.Entry)
+	case m.Requirements != "" && !filepath.IsLocal(m.Requirements):
+		return fmt.Errorf("requirements is %q; a path inside the plugin's folder is accepted", m.Requirements)
+	}
+	return nil
+}
+
+// ManagedPython says whether the host chooses the Python that runs the plugin's main.py.
+func (m Manifest) ManagedPython() bool { return m.Language == "python" && len(m.Entry) == 0 }
 
 // ValidateName refuses what is not a plugin's name.
 func ValidateName(name string) error {

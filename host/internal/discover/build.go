@@ -17,6 +17,7 @@ type BuildRequest struct {
 	Backend  string   // cuda or simt
 	Archs    []string // cuda: sm_90, ...; empty: the GPUs that are present
 	CacheDir string   // empty: scanhost in the user's cache folder
+	Install  bool     // plugins in Python may get an environment, for which packages are downloaded
 	Progress func(line string)
 }
 
@@ -59,6 +60,8 @@ func Build(ctx context.Context, r BuildRequest) ([]Built, *Built, error) {
 		switch {
 		case p.Err != nil:
 			built[i].Err = p.Err
+		case p.Manifest.ManagedPython():
+			b.buildPython(ctx, p, &built[i])
 		case len(p.Manifest.Entry) > 0:
 			built[i].Executable, built[i].Hash, built[i].Err = prebuilt(p)
 		case !slices.Contains(p.Manifest.Backends, r.Backend):
