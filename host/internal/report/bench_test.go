@@ -122,6 +122,18 @@ func TestSpecText(t *testing.T) {
 	golden(t, "bars.golden", b.Bytes())
 }
 
+func TestTheCommittedSpecsAreRead(t *testing.T) {
+	paths, _ := filepath.Glob(filepath.Join("..", "..", "..", "docs", "*.toml"))
+	if len(paths) < 2 {
+		t.Errorf("specs %q", paths)
+	}
+	for _, p := range paths {
+		if _, err := bench.LoadSpec(p); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestSelfTestText(t *testing.T) {
 	test := bench.SelfTest{Comparisons: make([]bench.AA, 450)}
 	for i := range test.Comparisons {
