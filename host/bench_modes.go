@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"scanhost/host/internal/bench"
 	"scanhost/host/internal/report"
 	"scanhost/shared/op"
 )
@@ -69,10 +68,3 @@ func selfTestProblems() []op.Problem {
 	}
 	return problems
 }
-
-// predict is what there is without a GPU.
-func (j benching) predict(context.Context) error {
-	return errors.New("bench needs an NVIDIA GPU and nvcc here")
-}
-
-func (j benching) counted() bench.Counted { return nil }

@@ -265,7 +265,6 @@ type benchFiles struct{ dir string }
 const (
 	benchName    = "bench"
 	partialName  = "bench.partial"
-	countedFile  = "bench.json"
 	countedUnder = "simt"
 )
 

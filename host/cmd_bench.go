@@ -92,7 +92,15 @@ func (o *benchOptions) add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("self-test", "calibrate", "model", "resume")
 	completeWith(cmd, "plugin", o.pluginNames)
 	completeWith(cmd, "baseline", o.pluginNames)
+	completeWith(cmd, "dtype", cobra.FixedCompletions([]string{"fp32", "fp16", "bf16"}, cobra.ShellCompDirectiveNoFileComp))
 	completeWith(cmd, "model", cobra.FixedCompletions(bench.KnownGPUs(), cobra.ShellCompDirectiveNoFileComp))
+}
+
+// defaultBench is bench without any flag.
+func defaultBench(shared *sharedFlags) *benchOptions {
+	o := &benchOptions{sharedFlags: shared}
+	o.add(&cobra.Command{}) // flags set their defaults when they are made
+	return o
 }
 
 // runBench measures where there is a GPU and predicts elsewhere.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -13,6 +15,7 @@ type runAllOptions struct {
 	*sharedFlags
 	judging judgingFlags
 	results string
+	bench   bool
 }
 
 func newRunAll(shared *sharedFlags) *cobra.Command {
@@ -25,9 +28,11 @@ cases for each of its operations, compared with a float64 reference within a der
 compared bit for bit, and on the simulated GPU run under many schedules with every access checked.
 
 One plugin that does not build, hangs, crashes or is wrong costs its own row. Baselines are left alone.
-Everything that was found is in results/<gpu or simt>/run-all.json, and the table beside it.`,
+Everything that was found is in results/<gpu or simt>/run-all.json, and the table beside it. With --bench the
+kernels and the baselines are then timed as host bench does it by default.`,
 		Example: `  host run-all
   host run-all --backend simt
+  host run-all --bench
   host run-all --plugin-dir ~/kernels --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,6 +41,7 @@ Everything that was found is in results/<gpu or simt>/run-all.json, and the tabl
 	}
 	o.judging.add(cmd)
 	cmd.Flags().StringVar(&o.results, "results", "", "folder for run-all.json and run-all.txt (default results/<gpu or simt> of the repository)")
+	cmd.Flags().BoolVar(&o.bench, "bench", false, "then time kernels and baselines, as host bench does")
 	return cmd
 }
 
@@ -48,9 +54,22 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 	if err != nil {
 		return err
 	}
-	return judgePlugins(ctx, judging{
+	if o.bench && o.json {
+		return errors.New("bench and json exclude each other: each of the two writes a result of its own; run host bench --json")
+	}
+	verdict := judgePlugins(ctx, judging{
 		name: "run-all", flags: o.judging, plugins: plugins, options: options, results: o.results, keep: true, json: o.json,
 	}, out, errOut)
+	if !o.bench || ctx.Err() != nil || verdict != nil && !errors.Is(verdict, errFailed) {
+		return verdict
+	}
+	fmt.Fprintln(out)
+	timed := defaultBench(o.sharedFlags)
+	timed.results, timed.seed = o.results, o.judging.seed
+	if err := runBench(ctx, timed, out, errOut); err != nil {
+		return err
+	}
+	return verdict
 }
 
 // judgingFlags are those of every command that judges.

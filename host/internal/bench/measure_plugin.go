@@ -74,6 +74,11 @@ func (c *contestant) prepare(ctx context.Context, g *keeperGround) *trouble {
 	}
 	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(g.problem), Tuning: c.Tuning,
 		Backend: backendProto(c.Backend), Sets: g.sets()}
+	return c.ready(ctx, request)
+}
+
+// ready makes the Prepare call.
+func (c *contestant) ready(ctx context.Context, request *kernelv1.PrepareRequest) *trouble {
 	var answer *kernelv1.PrepareResponse
 	err := c.process.Call(ctx, "prepare", c.deadlines.Prepare, func(ctx context.Context) (err error) {
 		answer, err = c.process.Kernel().Prepare(ctx, request)
@@ -92,10 +97,13 @@ func (c *contestant) prepare(ctx context.Context, g *keeperGround) *trouble {
 }
 
 func backendProto(name string) kernelv1.Backend {
-	if name == "cuda" {
+	switch name {
+	case "cuda":
 		return kernelv1.Backend_BACKEND_CUDA
+	case "simt":
+		return kernelv1.Backend_BACKEND_SIMT
 	}
-	return kernelv1.Backend_BACKEND_SIMT
+	return kernelv1.Backend_BACKEND_CPU
 }
 
 // launch is the one call that is timed: nothing but the call is between the two looks at the clock.
