@@ -77,6 +77,17 @@
 // computes on .npy or .npz files and says how far the result is from the float64 reference. Bad input is
 // refused in one sentence before anything is allocated or written; a result outside the bound is not written.
 //
+// # Benchmarks
+//
+// bench (see host bench --help) times kernels against each other on a GPU, and shows the traffic model's times
+// where there is none. Its results can be shown again, held to a list of bars, and compared, on any machine:
+//
+//	host report h.json --spec good.toml
+//	host compare old.json new.json
+//
+// How times are made, and what they can be trusted for, is in docs/methodology.md. compare exits 1 if anything
+// got slower, report if a bar fails.
+//
 // # Exit status
 //
 //	0  all that ran passed

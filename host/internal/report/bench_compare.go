@@ -55,32 +55,43 @@ func only(w io.Writer, run string, rows []string) {
 	}
 }
 
-// SpecText shows how a sweep stands to its bars.
+// SpecText shows how a sweep stands to its bars: for each bar what it asks, and for each cell that it covers what
+// was measured.
 func SpecText(w io.Writer, judgements []bench.Judgement, style Style) {
-	header := []string{"bar", "contender", "L", "array", "must be", "is", "interval", "verdict"}
-	var rows [][]string
 	count := map[bench.Standing]int{}
-	for _, j := range judgements {
-		count[j.Standing]++
-		length, array, value, between := "-", "-", "-", "-"
-		if j.Length > 0 {
-			length, array = fmt.Sprint(j.Length), bench.Megabytes(j.Array)
+	for start := 0; start < len(judgements); {
+		first, end := judgements[start], start
+		var rows [][]string
+		for ; end < len(judgements) && sameBar(first, judgements[end]); end++ {
+			count[judgements[end].Standing]++
+			rows = append(rows, standingRow(judgements[end], style))
 		}
-		if j.High > 0 {
-			value, between = fmt.Sprintf("%.4g", j.Value), fmt.Sprintf("%.4g to %.4g", j.Low, j.High)
-		}
-		rows = append(rows, []string{j.Bar, j.Contender, length, array, j.Demand, value, between, style.standing(j.Standing)})
+		fmt.Fprintf(w, "%s: %s %s\n", first.Bar, first.Contender, first.Demand)
+		fmt.Fprintf(w, "%s\n\n", Grid([]string{"L", "array", "is", "interval", "verdict"}, rows, 0, 1, 2, 3))
+		start = end
 	}
-	fmt.Fprintln(w, Grid(header, rows, 2, 3, 5, 6))
-	for _, j := range judgements {
-		if j.Detail != "" {
-			fmt.Fprintf(w, "note: %s: %s\n", j.Bar, j.Detail)
-		}
-	}
-	if n := count[bench.Undecided]; n > 0 {
+	if count[bench.Undecided] > 0 {
 		fmt.Fprintln(w, "note: undecided: the interval holds the limit; more --samples narrow it")
 	}
-	fmt.Fprintf(w, "\n%d pass, %d fail, %d undecided, %d not measured\n", count[bench.Holds], count[bench.Fails], count[bench.Undecided], count[bench.NotMeasured])
+	fmt.Fprintf(w, "%d pass, %d fail, %d undecided, %d not measured\n", count[bench.Holds], count[bench.Fails], count[bench.Undecided], count[bench.NotMeasured])
+}
+
+func sameBar(a, b bench.Judgement) bool {
+	return a.Bar == b.Bar && a.Contender == b.Contender && a.Demand == b.Demand
+}
+
+func standingRow(j bench.Judgement, style Style) []string {
+	length, array, value, between, verdict := "-", "-", "-", "-", style.standing(j.Standing)
+	if j.Length > 0 {
+		length, array = fmt.Sprint(j.Length), bench.Megabytes(j.Array)
+	}
+	if j.High > 0 {
+		value, between = fmt.Sprintf("%.4g", j.Value), fmt.Sprintf("%.4g to %.4g", j.Low, j.High)
+	}
+	if j.Detail != "" {
+		verdict += ": " + j.Detail
+	}
+	return []string{length, array, value, between, verdict}
 }
 
 func (s Style) standing(x bench.Standing) string {
