@@ -34,7 +34,11 @@ func (j benching) calibrate(ctx context.Context) (err error) {
 	for _, c := range checks {
 		fmt.Fprintln(j.out, c)
 	}
-	return err
+	files, trouble := j.files(ctx)
+	if trouble == nil && files.dir != "" && len(checks) > 0 {
+		trouble = saveJSON(filepath.Join(files.dir, "calibrate.json"), checks)
+	}
+	return errors.Join(err, trouble)
 }
 
 // selfTest times every kernel against itself.

@@ -66,6 +66,9 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 	fmt.Fprintln(out)
 	timed := defaultBench(o.sharedFlags)
 	timed.results, timed.seed = o.results, o.judging.seed
+	if o.judging.backend == "simt" {
+		timed.model = usualModel
+	}
 	if err := runBench(ctx, timed, out, errOut); err != nil {
 		return err
 	}

@@ -202,7 +202,7 @@ func wrong(c op.Comparison, where string) *trouble {
 // Elements compared with the reference: of the first output of every cell, of its other inputs, and of an output
 // whose bits differ. The rest of an output is held to by its fingerprint.
 const (
-	firstElements  = 32 << 20
+	firstElements  = 16 << 20
 	otherElements  = 2 << 20
 	sampleElements = 1 << 20
 )

@@ -12,12 +12,11 @@ import (
 
 // How the rotating sets are laid out.
 const (
-	l2Multiples    = 4    // that the rotating sets are at least as large as, so that nothing survives in L2
-	leastInputs    = 2    // sets of inputs
-	mostInputs     = 64   // sets of inputs: more would make small problems slow to verify
-	mostSlots      = 1024 // outputs: a Prepare message names them all
-	longestSpan    = shortestSpan + spanSpread + warmSpan
-	memoryFraction = 0.45 // of the free memory, for outputs
+	l2Multiples = 4    // that the rotating sets are at least as large as, so that nothing survives in L2
+	leastInputs = 2    // sets of inputs
+	mostInputs  = 64   // sets of inputs: more would make small problems slow to verify
+	mostSlots   = 1024 // outputs: a Prepare message names them all
+	longestSpan = shortestSpan + spanSpread + warmSpan
 )
 
 // shape is one problem of a sweep, on memory that is shared by all shapes.

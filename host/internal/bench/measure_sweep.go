@@ -52,6 +52,7 @@ type running struct {
 	all         []shape
 	from, to    *buffers.Arena
 	telemetry   *Telemetry
+	room        int64              // bytes of the GPU's memory for the arenas
 	contents    map[int64]contents // by array size; the last one only, since they are large
 	began       time.Time
 	shapes      int // measured now
@@ -87,9 +88,22 @@ func (r Runner) Run(ctx context.Context, sweep *Sweep, entries []Entry, problems
 	}
 	if r.Telemetry {
 		x.telemetry = StartTelemetry(sweep.GPU.UUID, x.now)
-		defer x.telemetry.Stop()
+		defer x.stopTelemetry()
 	}
 	return errors.Join(x.run(ctx, shapes, int64(info.MemoryFreeBytes)), x.close())
+}
+
+// stopTelemetry writes down what it lacked, and what it saw as a whole.
+func (x *running) stopTelemetry() {
+	x.telemetry.Stop()
+	if x.sweep.Environment == nil {
+		x.sweep.Environment = map[string]string{}
+	}
+	text := fmt.Sprintf("%d readings", len(x.telemetry.Readings()))
+	if trouble := x.telemetry.Trouble(); trouble != "" {
+		text = "none: " + trouble
+	}
+	x.sweep.Environment["telemetry"] = text
 }
 
 func gpuOf(i *keeperv1.InfoResponse) GPU {
@@ -110,7 +124,10 @@ func (x *running) run(ctx context.Context, shapes []shape, free int64) error {
 		if x.sweep.finished(s) {
 			continue
 		}
-		cells, err := x.shape(ctx, s)
+		cells, err := x.tooLarge(s), error(nil)
+		if cells == nil {
+			cells, err = x.shape(ctx, s)
+		}
 		if ctx.Err() != nil {
 			return nil // a shape that was cut short does not count
 		}
@@ -144,26 +161,55 @@ func (x *running) event(e Event) {
 	}
 }
 
-// contextBytes is about what a process's context takes of the GPU's memory.
-const contextBytes = 600 << 20
+const (
+	contextBytes = 600 << 20 // about what a process's context takes of the GPU's memory
+	usableMemory = 0.9       // of what is free
+	outputMemory = 0.5       // of what is usable, for outputs: kernels have workspaces of their own
+)
 
 // allocate makes the two arenas, large enough for every shape if memory allows.
 func (x *running) allocate(shapes []shape, free int64) error {
+	x.room = int64(usableMemory*float64(free)) - contextBytes*int64(len(x.contestants))
 	var inputs, outputs, least int64
 	for _, s := range shapes {
+		if x.needs(s) > x.room {
+			continue
+		}
 		sets := s.inputSets(x.sweep.GPU.L2Bytes)
 		inputs = max(inputs, int64(sets)*s.inputStride())
 		outputs = max(outputs, s.outputBytes(s.slotsWanted(x.sweep.GPU)))
 		least = max(least, s.outputBytes(int64(sets)))
 	}
-	free -= contextBytes * int64(len(x.contestants))
-	outputs = max(least, min(outputs, int64(memoryFraction*float64(free))))
+	if least == 0 {
+		return nil
+	}
+	outputs = max(least, min(outputs, int64(outputMemory*float64(x.room-inputs))))
 	var err error
 	if x.from, err = x.Keeper.Arena("inputs", inputs+buffers.SlotAlignment, false); err != nil {
 		return err
 	}
 	x.to, err = x.Keeper.Arena("outputs", outputs+buffers.SlotAlignment, true)
 	return err
+}
+
+// needs is the least memory that a shape can be measured in.
+func (x *running) needs(s shape) int64 {
+	sets := s.inputSets(x.sweep.GPU.L2Bytes)
+	return int64(sets)*s.inputStride() + s.outputBytes(int64(sets))
+}
+
+// tooLarge gives the cells of a shape that this GPU cannot hold; nil where it can.
+func (x *running) tooLarge(s shape) []Cell {
+	needs := x.needs(s)
+	if needs <= x.room {
+		return nil
+	}
+	var cells []Cell
+	for _, c := range x.contestants {
+		cells = append(cells, Cell{Contender: c.Name, Problem: s.problem, ArrayBytes: s.arrayBytes, Verdict: string(judge.OutOfMemory),
+			Detail: fmt.Sprintf("%s of arrays are needed, and %s of the GPU's memory are free for them; a smaller --array-mb fits", size(needs), size(max(0, x.room)))})
+	}
+	return cells
 }
 
 // start starts all plugins at once: each takes the better part of a second to get its context.
