@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,9 +36,9 @@ func (g group) details(w io.Writer, s bench.Sweep, style Style) {
 
 func detail(s bench.Sweep, c bench.Cell) []string {
 	length := fmt.Sprint(c.Length())
-	labels := strings.Join(c.Labels, ", ")
+	all := strings.Join(c.Labels, ", ")
 	if s.Predicted {
-		labels = strings.TrimPrefix(labels+", predicted", ", ")
+		all = strings.TrimPrefix(all+", predicted", ", ")
 	} else if !c.Timed() {
 		return []string{length, c.Contender, "-", "-", "-", "-", "-", "-", "-", c.Verdict}
 	}
@@ -49,7 +50,7 @@ func detail(s bench.Sweep, c bench.Cell) []string {
 	if c.Launches > 0 {
 		checked = fmt.Sprintf("%d/%d", c.Checked, c.Launches)
 	}
-	return []string{length, c.Contender, milliseconds(s.Seconds(c)), quartiles, half, gigabytes(s.Rate(c)), percent(s.OfPeak(c)), percent(s.OfCeiling(c)), checked, labels}
+	return []string{length, c.Contender, milliseconds(s.Seconds(c)), quartiles, half, gigabytes(s.Rate(c)), percent(s.OfPeak(c)), percent(s.OfCeiling(c)), checked, all}
 }
 
 // sweepNotes are what has to be known about a sweep's numbers.
@@ -65,6 +66,7 @@ func sweepNotes(w io.Writer, s bench.Sweep) {
 		notes = append(notes, fmt.Sprintf("%d of %d samples were dropped: %s", n, of, strings.Join(reasons(s), "; ")))
 	}
 	notes = append(notes, failedCells(s)...)
+	notes = append(notes, labels(s)...)
 	if n, of := checked(s); n < of {
 		notes = append(notes, fmt.Sprintf("%d of %d timed launches had an output of their own that was checked; memory holds no more", n, of))
 	}
@@ -78,6 +80,23 @@ func sweepNotes(w io.Writer, s bench.Sweep) {
 	for _, n := range notes {
 		fmt.Fprintln(w, "note: "+printable(n))
 	}
+}
+
+// labels has a line for each label and array size, since the tables by length do not show them.
+func labels(s bench.Sweep) []string {
+	var lines []string
+	for _, g := range groups(s) {
+		count := map[string]int{}
+		for _, c := range g.cells {
+			for _, l := range c.Labels {
+				count[l]++
+			}
+		}
+		for _, l := range slices.Sorted(maps.Keys(count)) {
+			lines = append(lines, fmt.Sprintf("%s: %d of %d cells at %s an array", l, count[l], len(g.cells), bench.Megabytes(g.bytes)))
+		}
+	}
+	return lines
 }
 
 func dropped(s bench.Sweep) (n, of int) {
