@@ -6,5 +6,6 @@
 # runs on every runtime since 4.21. Needs grpcio-tools==1.62.3 (protoc 25) in $PYTHON.
 set -euo pipefail
 cd "$(dirname "$0")"
+out=${OUT:-src/scanhost/_generated}
 "${PYTHON:-python3}" -m grpc_tools.protoc -I../contract \
-  --python_out=src/scanhost/_generated --pyi_out=src/scanhost/_generated kernel.proto
+  --python_out="$out" --pyi_out="$out" kernel.proto

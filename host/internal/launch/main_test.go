@@ -108,7 +108,7 @@ func tinyProblem(t testing.TB, p *Process) *kernelv1.PrepareRequest {
 		set.Buffers = append(set.Buffers, &kernelv1.Buffer{Id: uint64(i + 1), Kind: kernelv1.BufferKind_BUFFER_KIND_MEMFD, Role: role,
 			Writable: role == "h", Dtype: kernelv1.DType_DTYPE_FP32, Shape: []int64{1, 16}, Offset: tinyOffset, MapBytes: tinyBytes})
 	}
-	return &kernelv1.PrepareRequest{Sets: []*kernelv1.BufferSet{set}, Backend: kernelv1.Backend_BACKEND_SIMT,
+	return &kernelv1.PrepareRequest{Sets: []*kernelv1.BufferSet{set}, Backend: kernelv1.Backend_BACKEND_CPU,
 		Problem: &kernelv1.Problem{Op: "affine_scan", Dtype: kernelv1.DType_DTYPE_FP32, Dims: map[string]int64{"rows": 1, "length": 16}}}
 }
 
