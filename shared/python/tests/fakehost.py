@@ -40,7 +40,7 @@ def environment(folder: str) -> dict[str, str]:
 class Host:
     """One running plugin."""
 
-    def __init__(self, main: Path, folder: str) -> None:
+    def __init__(self, main: Path, folder: str, variables: Mapping[str, str]) -> None:
         self.socket, child = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.stderr = Path(folder, "stderr")
         with child, self.stderr.open("w") as errors:
@@ -48,7 +48,7 @@ class Host:
             shell = f'exec 3<&{child.fileno()} {child.fileno()}<&-; exec "$@"'
             self.process = subprocess.Popen(
                 ["bash", "-c", shell, "bash", sys.executable, "-B", str(PACKAGE / "src/scanhost/__main__.py"), str(main)],
-                env=environment(folder),
+                env=environment(folder) | dict(variables),
                 pass_fds=[child.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -159,10 +159,10 @@ class Host:
 
 
 @contextmanager
-def running(main: Path) -> Iterator[Host]:
-    """A plugin from its start to its end."""
+def running(main: Path, **variables: str) -> Iterator[Host]:
+    """A plugin from its start to its end, with these environment variables."""
     with tempfile.TemporaryDirectory(prefix="sh") as folder:
-        host = Host(main, folder)
+        host = Host(main, folder, variables)
         try:
             yield host
         finally:

@@ -1,0 +1,104 @@
+"""Backend cuda on a driver that stands in for the real one, whose device memory is the host's."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import grpc
+import numpy as np
+import pytest
+from fakehost import PACKAGE, Host, plugin, running
+
+from scanhost._generated import kernel_pb2 as pb
+
+ADDS = '''
+import ctypes, os
+@scanhost.kernel("affine_scan")
+def scan(problem, arrays):
+    assert problem.backend == "cuda" and arrays.a.device == "cuda"
+    view = lambda x: (ctypes.c_float * (problem.rows * problem.length)).from_address(x.__cuda_array_interface__["data"][0])
+    for i, (a, b) in enumerate(zip(view(arrays.a), view(arrays.b))):
+        view(arrays.h)[i] = a + b
+    BREAK
+'''
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        pytest.skip("there is no C compiler to make the stand-in of libcuda with")
+    folder = tmp_path_factory.mktemp("driver")
+    source = PACKAGE / "tests" / "fake_driver" / "libcuda.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(folder / "libcuda.so.1"), str(source)], check=True)
+    yield folder
+
+
+def cuda(folder: Path, code: str = "pass") -> Path:
+    main = plugin(folder, ADDS.replace("BREAK", code))
+    manifest = folder / "plugin.toml"
+    manifest.write_text(manifest.read_text().replace('backends = ["cpu"]', 'backends = ["cuda", "cpu"]'))
+    return main
+
+
+def request_of(host: Host) -> tuple[pb.PrepareRequest, dict[str, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]]:
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    request, outputs = host.affine(a, 10 * a)
+    request.backend = pb.BACKEND_CUDA
+    for buffer in request.sets[0].buffers:
+        buffer.kind = pb.BUFFER_KIND_CUDA_VMM
+    return request, outputs[0]
+
+
+def test_a_gpus_buffers_are_mapped_used_and_unmapped(tmp_path: Path, driver: Path) -> None:
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver)) as host:
+        assert host.describe().backend == pb.BACKEND_UNSPECIFIED, "it has two backends; Prepare names one"
+        request, outputs = request_of(host)
+        handle = host.prepare(request).prepared.handle
+        reply = host.launch(handle, launches=2)
+        assert reply.completed == 2 and reply.device_ms == 1.5 and not reply.HasField("finding")
+        np.testing.assert_array_equal(outputs["h"], 11 * np.arange(6, dtype=np.float32).reshape(2, 3))
+        host.release(handle)
+        said = host.stderr.read_text()
+    assert said.count("with access 1\n") == 2 and said.count("with access 3\n") == 1, "inputs are mapped read-only"
+    assert said.count("freed") == 3 and said.count("0 handles held") == 3
+
+
+@pytest.mark.parametrize(("code", "status"), [(2, "RESOURCE_EXHAUSTED"), (999, "INTERNAL")])
+def test_a_mapping_that_fails_is_undone(tmp_path: Path, driver: Path, code: int, status: str) -> None:
+    fails = {"FAKE_CUDA_FAIL": "cuMemSetAccess", "FAKE_CUDA_CODE": str(code)}
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver), **fails) as host:
+        with pytest.raises(grpc.RpcError) as failure:
+            host.prepare(request_of(host)[0])
+        assert failure.value.code().name == status and "cuMemSetAccess" in str(failure.value.details())
+        assert host.stderr.read_text().count("freed") == 1
+        assert len([f for f in Path(f"/proc/{host.process.pid}/fd").iterdir() if "memfd" in str(f.readlink())]) == 0
+
+
+@pytest.mark.parametrize("code", ["pass", "raise RuntimeError('CUDA error: an illegal memory access')"])
+def test_a_broken_context_is_a_finding(tmp_path: Path, driver: Path, code: str) -> None:
+    """However it shows: by the wait at the end of the batch, or by an error of a framework's own."""
+    breaks = 'os.putenv("FAKE_CUDA_FAIL", "cuCtxSynchronize"); os.putenv("FAKE_CUDA_CODE", "700"); ' + code
+    with running(cuda(tmp_path, breaks), LD_LIBRARY_PATH=str(driver)) as host:
+        handle = host.prepare(request_of(host)[0]).prepared.handle
+        finding = host.launch(handle).finding
+    assert finding.kind == pb.Finding.DEVICE_ERROR and "error 700 (an illegal memory access)" in finding.text
+
+
+def test_a_bug_of_the_kernel_is_none_of_the_device(tmp_path: Path, driver: Path) -> None:
+    with running(cuda(tmp_path, "raise KeyError('x')"), LD_LIBRARY_PATH=str(driver)) as host:
+        handle = host.prepare(request_of(host)[0]).prepared.handle
+        with pytest.raises(grpc.RpcError) as failure:
+            host.launch(handle)
+        assert failure.value.code() == grpc.StatusCode.INTERNAL
+
+
+def test_without_a_driver_the_error_names_it(tmp_path: Path) -> None:
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(tmp_path)) as host:
+        if Path("/dev/nvidia0").exists():
+            pytest.skip("this machine has a driver")
+        with pytest.raises(grpc.RpcError, match="libcuda"):
+            host.prepare(request_of(host)[0])
