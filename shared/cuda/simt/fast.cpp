@@ -1,6 +1,7 @@
 // FAST mode: workers, each an operating-system thread with one resident block, take blocks in ascending order.
 #include "runtime.h"
 #include "serve.h"
+#include "switch.h"
 #include <new>
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,7 @@ __thread Current current __attribute__((tls_model("local-exec")));
 struct Worker {
   Block block;
   Stacks stacks{Stacks::Layout::packed};
-  void* main_stack_pointer;
+  Context main;                                    // where the launch was entered
   enum class Fibers { unstarted, parked } fibers;  // parked: each waits in thread_exit for its next block
   uint64_t seen, joined;                           // the last launch it has seen, has taken part in
 };
@@ -36,13 +37,60 @@ uint64_t next_block, total_blocks;
 
 [[noreturn]] void leave(Block* block) {
   block->worker->fibers = Worker::Fibers::unstarted;
-  scanhost_simt_switch(&block->stack_pointer[current.thread], &block->worker->main_stack_pointer);
+  switch_context(current.context, &block->worker->main);
   __builtin_unreachable();
+}
+
+[[noreturn]] void report_nothing_runnable(Block* block) {
+  record(SCANHOST_DIVERGENCE,
+         "block %u: no thread can run: %u of %u wait at a barrier, the others in a warp collective that not all lanes "
+         "of its mask reach",
+         block->index.x, block->waiting, block->live_threads);
+  leave(block);
 }
 
 void all_runnable(Block* block) {
   memcpy(block->runnable, block->live, sizeof block->runnable);
   block->runnable_warps = block->live_warps;
+}
+
+// The lane after the last of the unbroken row that starts at one.
+uint32_t row_end(uint32_t lanes, uint32_t first) {
+  const uint32_t others = ~(lanes >> first);
+  return others ? first + __builtin_ctz(others) : kLanes;
+}
+
+Context* start_run(Block* block, uint32_t first, uint32_t end) {
+  current.run_begin = &block->context[first];
+  current.run_end = &block->context[end];
+  return current.run_begin;
+}
+
+// The bits of Block::runnable become true of every thread.
+void end_run(Block* block) {
+  const uint32_t begin = number_of(current.run_begin), end = number_of(current.context);
+  for (uint32_t w = begin / kLanes; w <= end / kLanes && begin < end; w++) {
+    uint32_t waiting = ~0u;
+    if (w == begin / kLanes) waiting &= ~0u << begin % kLanes;
+    if (w == end / kLanes) waiting &= ~(~0u << end % kLanes);
+    block->runnable[w] &= ~waiting;
+  }
+  current.run_begin = current.context;
+}
+
+// The run from the lowest runnable thread of the warp, else of the lowest warp that has one. Neighbours lie side by
+// side in memory, which the processor sees coming.
+Context* choose_run(Block* block, uint32_t w) {
+  while (block->runnable[w] == 0) {
+    block->runnable_warps &= ~(1u << w);
+    if (block->runnable_warps == 0) report_nothing_runnable(block);
+    w = __builtin_ctz(block->runnable_warps);
+  }
+  const uint32_t lane = __builtin_ctz(block->runnable[w]), first = w * kLanes + lane;
+  uint32_t end = w * kLanes + row_end(block->runnable[w], lane);
+  while (end % kLanes == 0 && end < block->threads && block->runnable[end / kLanes] & 1)
+    end += row_end(block->runnable[end / kLanes], 0);
+  return start_run(block, first, end);
 }
 
 // Makes the next block of the grid resident, all its threads at the start of the kernel.
@@ -62,38 +110,56 @@ bool dispatch(Block* block) {
     memset(block->warp[w].arrived, 0, sizeof block->warp[w].arrived);
   }
   all_runnable(block);
+  start_run(block, 0, block->threads);
   return true;
+}
+
+Context* release_barrier(Block* block) {
+  block->waiting = 0;
+  block->stalled = 0;
+  all_runnable(block);
+  return choose_run(block, 0);
+}
+
+void serve(Block* block, uint32_t w, uint32_t group) {
+  Warp& warp = block->warp[w];
+  const uint32_t members = warp.mask[group] & block->live[w];
+  warp.arrived[group] = 0;
+  if (warp.kind[group] == Collective::exchange) serve_exchange(warp, members);
+  if (warp.kind[group] == Collective::ballot) serve_ballot(warp, members);
+  block->runnable[w] |= members;
+  block->runnable_warps |= 1u << w;
+}
+
+// A thread that has left completes what the others wait in. Returns the next to run.
+Context* after_exit(Block* block, uint32_t w) {
+  if (block->waiting == block->live_threads) return release_barrier(block);
+  const bool others_wait = block->live[w] & ~block->runnable[w];
+  for (uint32_t group = 0; others_wait && group < kLanes; group++) {
+    const Warp& warp = block->warp[w];
+    if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & block->live[w])) serve(block, w, group);
+  }
+  Context* next = current.context + 1;
+  if (next == current.run_end) return choose_run(block, w);
+  return current.run_begin = next;
 }
 
 // The calling thread has left the kernel. Returns when it is to run it again, in another block.
 void thread_exit() {
-  Block* block = current.block;
-  const uint32_t self = current.thread, w = self / kLanes, bit = 1u << self % kLanes;
+  Context* from = current.context;
+  Block* block = block_of(from);
+  const uint32_t number = number_of(from), w = number / kLanes, bit = 1u << number % kLanes;
+  end_run(block);
   block->live[w] &= ~bit;
   block->runnable[w] &= ~bit;
   block->stalled = 0;
   if (!block->live[w]) block->live_warps &= ~(1u << w);
-  if (--block->live_threads == 0) {
-    void** next = &block->worker->main_stack_pointer;
-    if (dispatch(block)) {
-      current.thread = 0;
-      if (self == 0) return;
-      next = &block->stack_pointer[0];
-    }
-    scanhost_simt_switch(&block->stack_pointer[self], next);
-    return;
-  }
-  if (block->waiting == block->live_threads) fast_release_barrier(block);
-  const bool others_wait = block->live[w] & ~block->runnable[w];
-  for (uint32_t group = 0; others_wait && group < kLanes; group++) {
-    const Warp& warp = block->warp[w];
-    if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & block->live[w])) fast_serve(block, w, group);
-  }
-  if (!block->runnable[w]) block->runnable_warps &= ~(1u << w);
-  if (!block->runnable_warps) fast_nothing_runnable();
-  const uint32_t warp = block->runnable[w] ? w : __builtin_ctz(block->runnable_warps);
-  current.thread = warp * kLanes + __builtin_ctz(block->runnable[warp]);
-  scanhost_simt_switch(&block->stack_pointer[self], &block->stack_pointer[current.thread]);
+  if (--block->live_threads > 0)
+    resume(from, after_exit(block, w));
+  else if (dispatch(block))
+    resume(from, current.run_begin);
+  else
+    switch_context(from, &block->worker->main);
 }
 
 void fiber_main() {
@@ -107,8 +173,7 @@ void fiber_main() {
 void shape(Worker* worker, const Launch& launch) {
   Block* block = &worker->block;
   if (worker->fibers == Worker::Fibers::unstarted) {
-    worker->stacks.start_over(block->stack_pointer, kMaxThreads, fiber_main);
-    for (uint32_t i = kMaxThreads; i < kMaxThreads + 16; i++) block->stack_pointer[i] = block->stack_pointer[0];
+    worker->stacks.start_over(block->context, kMaxThreads, fiber_main);
     worker->fibers = Worker::Fibers::parked;
   }
   block->grid = launch.grid;
@@ -123,10 +188,9 @@ void shape(Worker* worker, const Launch& launch) {
 
 void take_part(Worker* worker, const Launch& launch) {
   shape(worker, launch);
-  current.block = &worker->block;
-  current.thread = 0;
-  if (dispatch(&worker->block)) scanhost_simt_switch(&worker->main_stack_pointer, &worker->block.stack_pointer[0]);
-  current.block = nullptr;
+  current.context = &worker->block.context[0];
+  if (dispatch(&worker->block)) scanhost_simt_enter(&worker->main, current.context);
+  current.context = nullptr;
 }
 
 void* worker_main(void* argument) {
@@ -150,7 +214,7 @@ void* worker_main(void* argument) {
 
 void add_worker() {
   void* memory = nullptr;
-  if (posix_memalign(&memory, 64, sizeof(Worker)) != 0) __builtin_trap();
+  if (posix_memalign(&memory, alignof(Worker), sizeof(Worker)) != 0) __builtin_trap();
   memset(memory, 0, sizeof(Worker));
   auto* worker = new (memory) Worker();
   worker->block.worker = worker;
@@ -207,24 +271,32 @@ void run_fast(const Launch& launch) {
   pthread_mutex_unlock(&lock);
 }
 
-void fast_release_barrier(Block* block) {
-  block->waiting = 0;
-  block->stalled = 0;
-  all_runnable(block);
+Context* fast_arrived() {
+  Block* block = block_of(current.context);
+  if (block->waiting < block->live_threads) return fast_next_run();
+  return release_barrier(block);
 }
 
-void fast_serve(Block* block, uint32_t w, uint32_t group) {
-  Warp& warp = block->warp[w];
-  const uint32_t members = warp.mask[group] & block->live[w];
-  warp.arrived[group] = 0;
-  if (warp.kind[group] == Collective::exchange) serve_exchange(warp, members);
-  if (warp.kind[group] == Collective::ballot) serve_ballot(warp, members);
-  block->runnable[w] |= members;
-  block->runnable_warps |= 1u << w;
+Context* fast_next_run() {
+  Block* block = block_of(current.context);
+  const uint32_t number = number_of(current.context), w = number / kLanes;
+  end_run(block);
+  block->runnable[w] &= ~(1u << number % kLanes);
+  return choose_run(block, w);
+}
+
+// The lanes go on in ascending order, also the one that has served them.
+Context* fast_serve(Block* block, uint32_t w, uint32_t group) {
+  end_run(block);
+  serve(block, w, group);
+  const uint32_t lane = __builtin_ctz(block->runnable[w]);
+  return start_run(block, w * kLanes + lane, w * kLanes + row_end(block->runnable[w], lane));
 }
 
 void fast_poll() {
-  Block* block = current.block;
+  Context* from = current.context;
+  Block* block = block_of(from);
+  const uint32_t number = number_of(from);
   current.polls = 0;
   if (failed()) leave(block);
   const uint64_t stalled = block->stalled + 1;
@@ -232,33 +304,24 @@ void fast_poll() {
   if (stalled >= kStalledYields && stalled % 1024 == 0 && everyone_stalled())
     record(SCANHOST_DEADLOCK,
            "block %u thread %u polls for ever: every resident block does, and none has stored or finished anything",
-           block->index.x, current.thread);
+           block->index.x, number);
   // Another thread of the block may hold what this one waits for: the next runnable one, in rotation.
-  const uint32_t self = current.thread;
+  end_run(block);
   for (uint32_t i = 1; i < block->threads; i++) {
-    const uint32_t next = (self + i) % block->threads;
+    const uint32_t next = (number + i) % block->threads;
     if (!(block->runnable[next / kLanes] >> next % kLanes & 1)) continue;
-    current.thread = next;
-    scanhost_simt_switch(&block->stack_pointer[self], &block->stack_pointer[next]);
+    resume(from, start_run(block, next, next + 1));
     break;
   }
   sched_yield();
 }
 
-void fast_nothing_runnable() {
-  Block* block = current.block;
-  record(SCANHOST_DIVERGENCE,
-         "block %u: no thread can run: %u of %u wait at a barrier, the others in a warp collective that not all lanes "
-         "of its mask reach",
-         block->index.x, block->waiting, block->live_threads);
-  leave(block);
-}
-
 bool fast_fault_scene(FaultScene* scene) {
-  Block* block = current.block;
-  if (!block || !block->worker) return false;
+  if (!current.context) return false;
+  Block* block = block_of(current.context);
   block->worker->fibers = Worker::Fibers::unstarted;
-  *scene = {true, block->index.x, current.thread, &block->worker->stacks, block->worker->main_stack_pointer};
+  *scene = {true, block->index.x, number_of(current.context), &block->worker->stacks,
+            block->worker->main.stack_pointer};
   return true;
 }
 }  // namespace simt

@@ -75,7 +75,7 @@ SIMT_INLINE T load(const T* p, Order) {
 template <class T>
 SIMT_INLINE void store(T* p, T value, Order) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16, "status words have 4, 8 or 16 bytes");
-  current.block->stalled = 0;
+  block_of(self())->stalled = 0;
   if constexpr (sizeof(T) == 16) {
     Wide bits;
     __builtin_memcpy(&bits, &value, 16);
@@ -102,7 +102,7 @@ SIMT_INLINE T compare_and_swap(T* p, T expected, T desired) {
 
 template <class T, class Function>
 SIMT_INLINE T modify(T* p, T operand, Function function) {
-  current.block->stalled = 0;
+  block_of(self())->stalled = 0;
   using W = typename Word<sizeof(T)>::type;
   W* word = reinterpret_cast<W*>(p);
   W old = __atomic_load_n(word, __ATOMIC_RELAXED), neu;

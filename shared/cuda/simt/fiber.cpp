@@ -29,6 +29,29 @@ scanhost_simt_restore:
   popq %rbp
   ret
 .size scanhost_simt_switch, .-scanhost_simt_switch
+
+.p2align 4
+.globl scanhost_simt_enter
+.type scanhost_simt_enter, @function
+scanhost_simt_enter:
+  pushq %rbp
+  pushq %rbx
+  pushq %r12
+  pushq %r13
+  pushq %r14
+  pushq %r15
+  movq %rsp, (%rdi)
+  leaq scanhost_simt_restore(%rip), %rax
+  movq %rax, 8(%rdi)
+  movq (%rsi), %rsp
+  movq 16(%rsi), %rbx
+  movq 24(%rsi), %rbp
+  movq 32(%rsi), %r12
+  movq 40(%rsi), %r13
+  movq 48(%rsi), %r14
+  movq 56(%rsi), %r15
+  jmpq *8(%rsi)
+.size scanhost_simt_enter, .-scanhost_simt_enter
 .popsection
 )");
 #elif defined(__aarch64__)
@@ -118,22 +141,42 @@ bool Stacks::overflowed(uint32_t thread, const char* address) const {
   return layout_ == Layout::packed && *reinterpret_cast<const uint64_t*>(low(thread)) != kMark;
 }
 
+char* Stacks::top(uint32_t thread) {
+  if (layout_ == Layout::guarded) return high(thread) - colour(thread);
+  *reinterpret_cast<uint64_t*>(low(thread)) = kMark;
+  return high(thread);
+}
+
 void Stacks::start_over(void** stack_pointer, uint32_t threads, void (*main)()) {
   reserve();
   for (uint32_t t = 0; t < threads; t++) {
-    void** top = reinterpret_cast<void**>(high(t) - (layout_ == Layout::guarded ? colour(t) : 0));
-    if (layout_ == Layout::packed) *reinterpret_cast<uint64_t*>(low(t)) = kMark;
+    void** stack = reinterpret_cast<void**>(top(t));
 #if defined(__x86_64__)
     // Entered by ret, so the stack looks as after a call: the slot above is main's return address.
-    top[-1] = nullptr;
-    top[-2] = reinterpret_cast<void*>(main);
-    for (int saved = 3; saved <= 8; saved++) top[-saved] = nullptr;
-    stack_pointer[t] = top - 8;
+    stack[-1] = nullptr;
+    stack[-2] = reinterpret_cast<void*>(main);
+    for (int saved = 3; saved <= 8; saved++) stack[-saved] = nullptr;
+    stack_pointer[t] = stack - 8;
 #else
-    for (int saved = 1; saved <= 20; saved++) top[-saved] = nullptr;
-    top[-20 + 11] = reinterpret_cast<void*>(main);  // x30
-    stack_pointer[t] = top - 20;
+    for (int saved = 1; saved <= 20; saved++) stack[-saved] = nullptr;
+    stack[-20 + 11] = reinterpret_cast<void*>(main);  // x30
+    stack_pointer[t] = stack - 20;
 #endif
   }
+}
+
+void Stacks::start_over(Context* context, uint32_t threads, void (*main)()) {
+#if defined(__x86_64__)
+  reserve();
+  for (uint32_t t = 0; t < threads; t++) {
+    void** stack = reinterpret_cast<void**>(top(t));
+    stack[-1] = nullptr;
+    context[t] = {stack - 1, reinterpret_cast<void*>(main), {}};
+  }
+#else
+  void* stack_pointer[kMaxThreads];
+  start_over(stack_pointer, threads, main);
+  for (uint32_t t = 0; t < threads; t++) context[t].stack_pointer = stack_pointer[t];
+#endif
 }
 }  // namespace simt

@@ -50,32 +50,52 @@ struct alignas(16) Wide {
   uint64_t low, high;
 };
 
+// What a thread of FAST mode resumes from: a cache line, beside that of the thread that goes on after it. A stack,
+// which lies elsewhere, is touched only for what does not fit in registers.
+struct alignas(64) Context {
+  void* stack_pointer;
+#if defined(__x86_64__)
+  void* resume_at;
+  uint64_t registers[6];  // rbx, rbp, r12 to r15
+#endif
+};
+constexpr uint32_t kAhead = 6;  // how many threads ahead a stack is fetched
+
 struct Worker;
 
-// A resident block of FAST mode. Hot fields first; a thread is runnable unless it waits at a barrier or in a
-// collective.
-struct alignas(64) Block {
-  uint32_t runnable[kMaxWarps], live[kMaxWarps];  // lanes by warp
-  void* stack_pointer[kMaxThreads + 16];          // dense, and padded so that prefetching may look ahead
-  uint32_t runnable_warps, live_warps;            // warps with a runnable, a live lane
-  uint32_t live_threads, waiting;                 // waiting: threads at the barrier
+// A resident block of FAST mode, aligned so that a thread's context tells its block and its number. A thread is
+// runnable unless it waits at a barrier or in a collective.
+constexpr size_t kBlockAlignment = kMaxThreads * sizeof(Context);
+struct alignas(kBlockAlignment) Block {
+  Context context[kMaxThreads + kAhead];
+  alignas(64) uint32_t live_threads, waiting;  // waiting: threads at the barrier
+  uint32_t runnable_warps, live_warps;         // warps that may have a runnable lane, that have a live one
   uint32_t threads, warps;
   uint64_t stalled;  // yields of a polling thread since anything was stored, released or finished
   uint3 index;
   dim3 dim, grid;
   char* dynamic_shared;
   Worker* worker;
+  alignas(64) uint32_t runnable[kMaxWarps], live[kMaxWarps];  // lanes by warp; see Current
   uint3 thread_index[kMaxThreads];
   Warp warp[kMaxWarps];
 };
 
-// The thread that this operating-system thread is running.
+// The thread that this operating-system thread is running, and the run that it is part of: threads side by side of
+// which each, when it waits, resumes the next. Block::runnable does not yet tell that those of the run before this
+// one wait; those after it, up to the end, are runnable. So going on to the next takes no look at any bits.
 struct Current {
-  Block* block;
-  uint32_t thread;
+  Context *context, *run_begin, *run_end;
   uint32_t polls;  // loads of tile status since the last yield
 };
-extern __thread Current current __attribute__((tls_model("local-exec")));
+extern __thread Current current __asm__("scanhost_simt_current") __attribute__((tls_model("local-exec")));
+
+inline __attribute__((always_inline)) Block* block_of(const Context* thread) {
+  return reinterpret_cast<Block*>(reinterpret_cast<uintptr_t>(thread) & ~(kBlockAlignment - 1));
+}
+inline __attribute__((always_inline)) uint32_t number_of(const Context* thread) {
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(thread) / sizeof(Context)) % kMaxThreads;
+}
 
 // Saves the callee-saved registers and the stack pointer in *from and resumes *to, which may be the same. Out of line
 // and in assembly, so that the compiler assumes no more than it does of any foreign function.
@@ -86,9 +106,10 @@ void run_fast(const Launch& launch);
 // Runs a launch in COUNT or EXPLORE mode.
 void run_checked(const Launch& launch);
 
-// FAST mode's cold paths. The last two may leave the launch for good.
-void fast_release_barrier(Block* block);
-void fast_serve(Block* block, uint32_t warp, uint32_t group);
+// FAST mode's cold paths. Those that return a thread have made it the begin of a run and expect it to be resumed; any
+// but the first may leave the launch for good.
+Context* fast_serve(Block* block, uint32_t warp, uint32_t group);  // all of the group have arrived
+Context* fast_arrived();                                           // at the barrier: the last one, or no run goes on
+Context* fast_next_run();                                          // this thread waits and no run goes on
 void fast_poll();
-[[noreturn]] void fast_nothing_runnable();
 }  // namespace simt

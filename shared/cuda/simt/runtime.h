@@ -35,6 +35,7 @@ class Stacks {
 
   // Makes the first switch to each thread enter main, which must not return.
   void start_over(void** stack_pointer, uint32_t threads, void (*main)());
+  void start_over(Context* context, uint32_t threads, void (*main)());
   char* low(uint32_t thread) const { return base_ + thread * stride() + kPage; }
   char* high(uint32_t thread) const {
     return base_ + (thread + 1) * stride() + (layout_ == Layout::packed ? kPage : 0);
@@ -48,6 +49,7 @@ class Stacks {
   // The packed one is no multiple of a power of two, so that the tops do not compete for the same sets of a cache.
   size_t stride() const { return layout_ == Layout::guarded ? 32 * 1024 : 24 * 1024 + 192; }
   void reserve();
+  char* top(uint32_t thread);
   Layout layout_;
   char* base_ = nullptr;
 };
