@@ -32,8 +32,10 @@ type meter struct {
 	proven  map[proof]int64 // outputs of the shape at hand that were compared, and how many elements of them
 }
 
-// pilotSpan is the time that a pilot's batch should take.
-const pilotSpan = 6e-3
+const (
+	pilotSpan = 6e-3  // seconds that a pilot's batch should take
+	slowSpan  = 50e-3 // of a single launch, which needs no second look
+)
 
 // pilot finds out how long a launch takes, from a first guess, and plans the cell. Its batches are looked at like
 // any other and do not count.
@@ -41,18 +43,23 @@ func (m *meter) pilot(ctx context.Context, g ground, e *entrant, guess float64) 
 	kept, leases, launches, checked := len(e.samples), len(e.leases), e.cell.Launches, e.cell.Checked
 	e.plan = planFor(max(guess, 1e-6), m.options)
 	e.plan.warm = 1
-	n := 1
-	for range 3 {
+	n, before := 1, Sample{}
+	for range 4 {
 		if err := m.span(ctx, g, e, 0, span{launches: n}); err != nil || e.out != nil || ctx.Err() != nil {
 			return err
 		}
 		last := e.samples[len(e.samples)-1]
 		took := max(last.Seconds-interceptGuess, last.Seconds/4) / float64(n)
+		// A call that takes long whatever is in it must not make batches short.
+		if slope := (last.Seconds - before.Seconds) / float64(n-before.Launches); before.Launches > 0 && slope > 0 {
+			took = min(took, max(slope, took/20))
+		}
 		e.plan = planFor(took, m.options)
-		if last.Seconds > pilotSpan/2 {
+		if n > 4 && took*float64(n) > pilotSpan/2 || last.Seconds > slowSpan {
 			break
 		}
-		n = max(n+1, int(pilotSpan/took))
+		before = last
+		n = max(n+1, int(pilotSpan/took), min(8*n, int(slowSpan/took)))
 	}
 	e.samples, e.leases, e.cell.Launches, e.cell.Checked = e.samples[:kept], e.leases[:leases], launches, checked
 	return nil

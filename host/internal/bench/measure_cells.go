@@ -92,16 +92,24 @@ func (x *running) ceiling(ctx context.Context, g *keeperGround) ([]*entrant, *Ce
 // settle writes what the streams' samples say into the ceiling: of all shapes of its size so far.
 func (x *running) settle(c *Ceiling, streams []*entrant) {
 	c.Samples = append(c.Samples, streams[0].samples...)
-	if line, ok := TheilSen(c.Samples); ok && line.Slope > 0 {
-		c.Stream = bandwidth(c.Read, c.Written, c.ArrayBytes, line.Slope)
-	}
+	c.Stream = bandwidth(c.Read, c.Written, c.ArrayBytes, streamSeconds(c.Samples))
 	best := c.Stream
 	if len(streams) > 1 {
-		if line, ok := TheilSen(streams[1].samples); ok {
-			best = max(best, bandwidth(c.Read, c.Written, c.ArrayBytes, line.Slope))
-		}
+		best = max(best, bandwidth(c.Read, c.Written, c.ArrayBytes, streamSeconds(streams[1].samples)))
 	}
 	c.Best = max(c.Best, best)
+}
+
+// streamSeconds is the slope, or on a machine that is too noisy for one the median of total over launches.
+func streamSeconds(samples []Sample) float64 {
+	if line, ok := TheilSen(samples); ok && line.Slope > 0 {
+		return line.Slope
+	}
+	var upper []float64
+	for _, s := range samples {
+		upper = append(upper, s.Seconds/float64(s.Launches))
+	}
+	return Median(upper)
 }
 
 func (s *Sweep) ceiling(arrayBytes int64) *Ceiling {

@@ -42,7 +42,7 @@ func TestSweepOnTheSimulatedGPU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds plugins")
 	}
-	entries := buildSimt(t, "lookback_items", "blelloch")
+	entries := buildSimt(t, "lookback", "blelloch")
 	var problems []op.Problem
 	for _, shape := range [][2]int64{{64, 100}, {16, 400}, {1, 6400}} {
 		p, err := op.NewAffineProblem(shape[0], shape[1], op.FP32)
