@@ -33,7 +33,7 @@ func (j benching) predict(ctx context.Context) error {
 		return errors.New("self-test and calibrate need an NVIDIA GPU and nvcc; neither says anything about a model")
 	}
 	progress := report.NewProgress(j.errOut)
-	built, err := buildTargets(ctx, j.plugins, "simt", progress)
+	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: j.plugins, Backend: "simt", Install: j.options.install}, progress)
 	if err != nil {
 		return err
 	}

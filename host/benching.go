@@ -41,7 +41,7 @@ type stage struct {
 // stage builds everything and starts the keeper.
 func (j benching) stage(ctx context.Context) (*stage, error) {
 	progress := report.NewProgress(j.errOut)
-	built, err := buildTargets(ctx, j.plugins, "cuda", progress)
+	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: j.plugins, Backend: "cuda", Install: j.options.install}, progress)
 	if err != nil {
 		return nil, err
 	}

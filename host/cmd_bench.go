@@ -36,6 +36,7 @@ type benchOptions struct {
 	resume    bool
 	results   string
 	model     string
+	install   bool
 }
 
 func newBench(shared *sharedFlags) *cobra.Command {
@@ -88,6 +89,7 @@ func (o *benchOptions) add(cmd *cobra.Command) {
 	flags.BoolVar(&o.resume, "resume", false, "go on with bench.partial.json")
 	flags.StringVar(&o.results, "results", "", "folder for bench.json and the rest (default results/<gpu> of the repository)")
 	flags.StringVar(&o.model, "model", "", "measure nothing: the model's times for this GPU, such as h200 or rtx4050")
+	addInstall(cmd, &o.install)
 	cmd.MarkFlagsMutuallyExclusive("rows", "array-mb")
 	cmd.MarkFlagsMutuallyExclusive("self-test", "calibrate", "model", "resume")
 	completeWith(cmd, "plugin", o.pluginNames)

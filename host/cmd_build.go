@@ -28,7 +28,7 @@ by themselves; build is for seeing a compiler's errors, and for compiling with n
 GPU, where --arch says what for.
 
 A plugin in Python that is named here gets an environment of its own where no installed Python has what it
-needs: pip downloads the packages that its requirements pin by hash. Nothing else downloads them.
+needs: pip downloads the packages that its requirements pin by hash. Only this and --install of other commands do.
 
 A plugin that does not build costs its own row. Exit status 1 says that some did not.`,
 		Example: `  host build

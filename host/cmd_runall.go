@@ -65,7 +65,7 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 	}
 	fmt.Fprintln(out)
 	timed := defaultBench(o.sharedFlags)
-	timed.results, timed.seed = o.results, o.judging.seed
+	timed.results, timed.seed, timed.install = o.results, o.judging.seed, o.judging.install
 	if o.judging.backend == "simt" {
 		timed.model = usualModel
 	}
@@ -81,6 +81,7 @@ type judgingFlags struct {
 	seed      uint64
 	launches  int
 	schedules int
+	install   bool
 }
 
 func (f *judgingFlags) add(cmd *cobra.Command) {
@@ -89,6 +90,7 @@ func (f *judgingFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", d.Seed, "seed of the suite's random shapes and values")
 	flags.IntVar(&f.launches, "launches", d.Launches, "launches of every case, compared bit for bit")
+	addInstall(cmd, &f.install)
 	flags.IntVar(&f.schedules, "schedules", d.Schedules, "schedules that the simulated GPU explores for a kernel's most telling case")
 }
 

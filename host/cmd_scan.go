@@ -132,7 +132,7 @@ func (o *scanOptions) compute(ctx context.Context, p discover.Plugin, problem op
 	if err != nil {
 		return result, err
 	}
-	built, err := buildTargets(ctx, []discover.Plugin{p}, backend, progress)
+	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: []discover.Plugin{p}, Backend: backend}, progress)
 	if err != nil {
 		return result, err
 	}

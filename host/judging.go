@@ -59,7 +59,7 @@ func judgePlugins(ctx context.Context, j judging, out, errOut io.Writer) error {
 
 // fill makes the run's rows. Its error is trouble of the host's own, beside which the rows still count.
 func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progress *report.Progress) (err error) {
-	built, err := buildTargets(ctx, j.plugins, backend, progress)
+	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: j.plugins, Backend: backend, Install: j.flags.install}, progress)
 	if err != nil {
 		return err
 	}

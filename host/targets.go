@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"scanhost/host/internal/buffers"
 	"scanhost/host/internal/discover"
 	"scanhost/host/internal/judge"
@@ -19,17 +21,23 @@ type builtTargets struct {
 	keeper  *discover.Built
 }
 
+// addInstall is --install of a command that builds plugins to run them.
+func addInstall(cmd *cobra.Command, install *bool) {
+	cmd.Flags().BoolVar(install, "install", false, "make environments for plugins in Python that no Python here suits: pip downloads their packages")
+}
+
 // buildTargets builds the plugins that have the backend. Every plugin becomes a target: one that cannot be
 // built, or is none, carries its verdict.
-func buildTargets(ctx context.Context, plugins []discover.Plugin, backend string, progress *report.Progress) (builtTargets, error) {
-	var able []discover.Plugin
+func buildTargets(ctx context.Context, r discover.BuildRequest, progress *report.Progress) (builtTargets, error) {
+	plugins, backend := r.Plugins, r.Backend
+	r.Plugins = nil
 	for _, p := range plugins {
 		if p.Err == nil && runsOn(p, backend) != "" {
-			able = append(able, p)
+			r.Plugins = append(r.Plugins, p)
 		}
 	}
-	made, keeper, err := discover.Build(ctx, discover.BuildRequest{Plugins: able, Backend: backend,
-		Progress: func(line string) { progress.Note("%s", line) }})
+	r.Progress = func(line string) { progress.Note("%s", line) }
+	made, keeper, err := discover.Build(ctx, r)
 	if err != nil {
 		return builtTargets{}, err
 	}

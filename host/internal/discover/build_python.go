@@ -87,9 +87,17 @@ func (b *builder) findPython(ctx context.Context, p Plugin) (python, error) {
 	case p.Manifest.Requirements == "":
 		return python{}, fmt.Errorf("%s; install it, or name a Python that has it in %s", short[0], PythonVariable)
 	case !b.request.Install:
-		return python{}, fmt.Errorf("%s; go tool host build %s makes an environment that has it", short[0], p.Name())
+		return python{}, fmt.Errorf("%s; go tool host build %s makes an environment that has it", short[0], b.asArgument(p))
 	}
 	return b.makeEnvironment(ctx, p, *base)
+}
+
+// asArgument names the plugin on a command line, with the place where it is found.
+func (b *builder) asArgument(p Plugin) string {
+	if filepath.Dir(p.Dir) == filepath.Join(b.root, "plugins") {
+		return p.Name()
+	}
+	return p.Name() + " --plugin-dir " + p.Dir
 }
 
 // pythons are the interpreters to ask, best first. A name in PATH need not be one: version managers put names
