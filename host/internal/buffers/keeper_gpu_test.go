@@ -146,3 +146,71 @@ func TestGPUCopiesAreNotSlow(t *testing.T) {
 		}
 	}
 }
+
+func TestGPUSlotsAreLookedAtOneByOne(t *testing.T) {
+	k := openGPU(t)
+	a := must[*Arena](t)(k.Arena("outputs", 64<<20, true))
+	defer a.Close()
+	const bytes = 1<<20 + 6
+	slots := Slots{Offset: GuardBytes, Stride: 2 << 20, Bytes: bytes, Count: 20}
+	if err := a.Poison(t.Context(), slots); err != nil {
+		t.Fatal(err)
+	}
+	look := must[SlotsLook](t)(a.Inspect(t.Context(), slots))
+	for slot, h := range look.Hashes {
+		if h != look.Hashes[0] {
+			t.Errorf("slot %d is poisoned like slot 0 and has another hash", slot)
+		}
+	}
+	content := make([]byte, bytes)
+	rand.NewChaCha8([32]byte{1}).Read(content)
+	for _, slot := range []int64{3, 19} {
+		if err := a.Write(slots.Offset+slot*slots.Stride, content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := must[SlotsLook](t)(a.Inspect(t.Context(), slots))
+	if !after.Intact || after.Hashes[3] != after.Hashes[19] || after.Hashes[3] == look.Hashes[3] || after.Hashes[4] != look.Hashes[4] {
+		t.Errorf("after writing slots 3 and 19: %+v", after)
+	}
+	for _, beside := range []int64{-1, bytes, -GuardBytes, bytes + GuardBytes - 1} {
+		if err := a.Poison(t.Context(), slots); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Write(slots.Offset+7*slots.Stride+beside, []byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		got := must[SlotsLook](t)(a.Inspect(t.Context(), slots))
+		if got.Intact || got.BadSlot != 7 || got.FirstBad != beside {
+			t.Errorf("byte %d of slot 7 was changed; inspection says slot %d, byte %d, intact %v", beside, got.BadSlot, got.FirstBad, got.Intact)
+		}
+	}
+}
+
+func TestGPUStreamsReadAndWriteWhatTheyAreTold(t *testing.T) {
+	k := openGPU(t)
+	from, to := must[*Arena](t)(k.Arena("inputs", 8<<20, false)), must[*Arena](t)(k.Arena("outputs", 8<<20, true))
+	defer from.Close()
+	defer to.Close()
+	ones := bytes.Repeat([]byte{0, 0, 0x80, 0x3F}, 1<<18) // 1.0
+	for i := range int64(2) {
+		if err := from.Write(i<<20, ones); err != nil {
+			t.Fatal(err)
+		}
+	}
+	variants := must[int](t)(k.PrepareStream(t.Context(), from, to, []StreamSet{{Reads: []int64{0, 1 << 20}, Writes: []int64{1 << 20}}}, 1<<20))
+	slot := Slots{Offset: 1 << 20, Stride: 1 << 20, Bytes: 1 << 20, Count: 1}
+	for v := range variants {
+		if err := to.Poison(t.Context(), slot); err != nil {
+			t.Fatal(err)
+		}
+		ms := must[float64](t)(k.Stream(t.Context(), v, 0, 3))
+		got := make([]byte, 1<<20)
+		if err := to.Read(1<<20, got); err != nil || !bytes.Equal(got, bytes.Repeat([]byte{0, 0, 0, 0x40}, 1<<18)) || ms <= 0 {
+			t.Errorf("variant %d: output begins with %x, want sums of 2.0; %g ms (%v)", v, got[:4], ms, err)
+		}
+	}
+	if ms := must[float64](t)(k.Spin(t.Context(), 500_000, 10)); ms < 5 || ms > 6 {
+		t.Errorf("ten spins of 500 us took %g ms", ms)
+	}
+}
