@@ -24,8 +24,8 @@ const PythonVariable = "SCANHOST_PYTHON"
 // pythonNames are looked up in PATH, in this order.
 var pythonNames = []string{"python3", "python3.11", "python3.12", "python3.13", "python3.14"}
 
-// probeTime bounds what an interpreter may take to say what it has; reading its packages from a cold disk is slow.
-const probeTime = 60 * time.Second
+// probeTime bounds what an interpreter may take to say what it has; reading a framework from a cold disk is slow.
+const probeTime = 120 * time.Second
 
 //go:embed python_probe.py
 var probeScript string
@@ -137,7 +137,9 @@ func (b *builder) probe(ctx context.Context, path string, modules []string) (pyt
 	c.Stderr = &said
 	output, err := c.Output()
 	if err == nil {
-		err = json.Unmarshal(output, &found)
+		// What it imports may print, so its own line is the last.
+		lines := bytes.Split(bytes.TrimSpace(output), []byte("\n"))
+		err = json.Unmarshal(lines[len(lines)-1], &found)
 	}
 	switch {
 	case ctx.Err() != nil:

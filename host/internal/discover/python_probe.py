@@ -1,37 +1,47 @@
 """Says whether this Python can run a plugin: python_probe.py SDK_FOLDER MODULE... Run by the host.
 
-The SDK is imported, since that also finds packages that are there and too old; the plugin's own modules are only
-looked for, since the import of a framework takes seconds.
+What is there is imported as well: that finds a package that is too old or half there, and it reads a framework from
+the disk now, and not while the plugin's handshake is waited for.
 """
 
+import importlib
 import json
 import sys
 
-found = {"executable": sys.executable, "version": ".".join(map(str, sys.version_info[:3])), "missing": "", "packages": {}}
-
 
 def look(folder, modules):
+    """What is missing, as one text; empty if nothing is."""
     if sys.version_info < (3, 11):
         return "Python 3.11 or newer"
-    import importlib.metadata
     import importlib.util
 
     missing = [m for m in [*modules, "grpc", "numpy"] if importlib.util.find_spec(m) is None]
+    if missing:
+        return ", ".join(dict.fromkeys(missing))
     if folder:
         sys.path.insert(0, folder)
-    try:
-        import scanhost
-    except ImportError as error:
-        missing.append(error.name or str(error))
-    except Exception as error:  # protobuf refuses what it does not suit with errors of its own
-        missing.append("what scanhost needs (%s)" % str(error).split("\n")[0])
-    for name in ["grpcio", "numpy", "protobuf", *modules]:
+    for module in ["scanhost", *modules]:
         try:
-            found["packages"][name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
+            importlib.import_module(module)
+        except Exception as error:  # protobuf refuses what does not suit it with errors of its own
+            text = str(error).split("\n")[0]
+            missing.append(error.name if isinstance(error, ModuleNotFoundError) else "a working %s (%s)" % (module, text))
     return ", ".join(dict.fromkeys(missing))
 
 
-found["missing"] = look(sys.argv[1], sys.argv[2:])
-print(json.dumps(found))
+def versions(names):
+    import importlib.metadata
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue  # a module of another name than its package's
+    return found
+
+
+lacks = look(sys.argv[1], sys.argv[2:])
+packages = {} if lacks else versions(["grpcio", "numpy", "protobuf", *sys.argv[2:]])
+version = ".".join(map(str, sys.version_info[:3]))
+print("\n" + json.dumps({"executable": sys.executable, "version": version, "missing": lacks, "packages": packages}))
