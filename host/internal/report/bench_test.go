@@ -111,7 +111,7 @@ func TestComparisonText(t *testing.T) {
 }
 
 func TestSpecText(t *testing.T) {
-	spec, err := bench.LoadSpec(filepath.Join("..", "..", "..", "docs", "bars.toml"))
+	spec, err := bench.LoadSpec(filepath.Join("testdata", "bars.toml"))
 	if err != nil {
 		t.Fatal(err)
 	}
