@@ -6,6 +6,7 @@ bar that every kernel here must clear by far.
 """
 
 import os
+from collections.abc import Callable
 
 # The host asks for eager loading, which is meant for plugins of a few kernels. For the thousands of PyTorch it
 # takes seconds, during which the heart would not beat. prepare loads those that a launch needs. Before torch.
@@ -52,7 +53,16 @@ def warm_up(problem: scanhost.AffineProblem) -> int:
     return (WORKSPACE_ARRAYS + problem.h0) * 4 * problem.rows * problem.length
 
 
-@scanhost.kernel("affine_scan", prepare=warm_up)
+def capture(run: Callable[[], None]) -> Callable[[], None]:
+    """A batch as one CUDA graph."""
+    run()  # what loads lazily cannot load during a capture
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        run()
+    return graph.replay
+
+
+@scanhost.kernel("affine_scan", prepare=warm_up, capture=capture)
 @torch.inference_mode()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
     a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))

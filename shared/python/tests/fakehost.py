@@ -78,6 +78,10 @@ class Host:
         request = pb.LaunchRequest(handle=handle, launches=launches, first_set=first)
         return self.call("Launch", request, pb.LaunchResponse, timeout)  # type: ignore[no-any-return]
 
+    def replay(self, handle: int, launches: int = 1, first: int = 0) -> pb.LaunchResponse:
+        request = pb.LaunchRequest(handle=handle, launches=launches, first_set=first, graph=True)
+        return self.call("Launch", request, pb.LaunchResponse)  # type: ignore[no-any-return]
+
     def release(self, handle: int) -> None:
         self.call("Release", pb.ReleaseRequest(handle=handle), pb.ReleaseResponse)
 

@@ -102,3 +102,53 @@ def test_without_a_driver_the_error_names_it(tmp_path: Path) -> None:
             pytest.skip("this machine has a driver")
         with pytest.raises(grpc.RpcError, match="libcuda"):
             host.prepare(request_of(host)[0])
+
+
+CAPTURES = """
+import sys
+recorded = []
+def capture(run):
+    FAIL
+    del recorded[:]
+    run()
+    calls = list(recorded)
+    print("captured", len(calls), file=sys.stderr, flush=True)
+    return lambda: print("replayed", calls, file=sys.stderr, flush=True)
+@scanhost.kernel("affine_scan", capture=capture)
+def scan(problem, arrays):
+    recorded.append(arrays.a.pointer % 4096)
+"""
+
+
+def test_a_batch_is_captured_once_and_replayed(tmp_path: Path, driver: Path) -> None:
+    main = cuda(tmp_path)
+    main.write_text("import scanhost" + CAPTURES.replace("FAIL", "pass") + "scanhost.serve(__file__)\n")
+    with running(main, LD_LIBRARY_PATH=str(driver)) as host:
+        assert list(host.describe().capabilities) == ["graph"]
+        handle = host.prepare(request_of(host)[0]).prepared.handle
+        for launches in (3, 3, 2, 3):
+            reply = host.replay(handle, launches)
+            assert (reply.completed, reply.device_ms) == (launches, 1.5)
+        said = host.stderr.read_text().splitlines()
+        host.release(handle)
+    assert [line for line in said if line.startswith("captured")] == ["captured 3", "captured 2", "captured 3"]
+    assert [line for line in said if line.startswith("replayed")][1] == "replayed [0, 0, 0]"
+
+
+def test_a_capture_that_fails_is_refused_and_the_plugin_goes_on(tmp_path: Path, driver: Path) -> None:
+    main = cuda(tmp_path)
+    main.write_text("import scanhost" + CAPTURES.replace("FAIL", "raise RuntimeError('no')") + "scanhost.serve(__file__)\n")
+    with running(main, LD_LIBRARY_PATH=str(driver)) as host:
+        handle = host.prepare(request_of(host)[0]).prepared.handle
+        finding = host.replay(handle).finding
+        assert finding.kind == pb.Finding.REFUSED and "RuntimeError: no" in finding.text
+        assert host.launch(handle).completed == 1
+
+
+def test_a_kernel_without_graphs_says_so(tmp_path: Path, driver: Path) -> None:
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver)) as host:
+        assert list(host.describe().capabilities) == []
+        handle = host.prepare(request_of(host)[0]).prepared.handle
+        with pytest.raises(grpc.RpcError) as failure:
+            host.replay(handle)
+        assert failure.value.code() == grpc.StatusCode.INVALID_ARGUMENT

@@ -17,6 +17,8 @@ MESSAGE_BYTES: Final = 4 << 20
 DESCRIPTOR_WAIT: Final = 5.0  # seconds
 BEAT_EVERY: Final = 0.25  # seconds
 
+CAPABILITY_GRAPH: Final = "graph"  # LaunchRequest.graph is understood
+
 DTYPES: Final[dict[str, pb.DType]] = {"fp32": pb.DTYPE_FP32, "fp16": pb.DTYPE_FP16, "bf16": pb.DTYPE_BF16}
 DTYPE_NAMES: Final[dict[int, str]] = {int(value): name for name, value in DTYPES.items()}
 BACKENDS: Final[dict[str, pb.Backend]] = {"cuda": pb.BACKEND_CUDA, "cpu": pb.BACKEND_CPU}

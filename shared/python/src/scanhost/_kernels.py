@@ -11,6 +11,7 @@ from ._affine import AffineArrays, AffineProblem
 
 Launch = Callable[[AffineProblem, AffineArrays], None]
 Prepare = Callable[[AffineProblem], int | None]
+Capture = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 @dataclass(frozen=True)
@@ -19,12 +20,15 @@ class Kernel:
 
     launch: Launch
     prepare: Prepare | None
+    capture: Capture | None
 
 
 registered: dict[str, Kernel] = {}
 
 
-def kernel(op: Literal["affine_scan"], *, prepare: Prepare | None = None) -> Callable[[Launch], Launch]:
+def kernel(
+    op: Literal["affine_scan"], *, prepare: Prepare | None = None, capture: Capture | None = None
+) -> Callable[[Launch], Launch]:
     """Makes the decorated function the plugin's kernel of an operation.
 
     The function is one launch: it reads the inputs and writes every element of the outputs. On cuda it may
@@ -33,6 +37,10 @@ def kernel(op: Literal["affine_scan"], *, prepare: Prepare | None = None) -> Cal
     prepare is called once for every problem, before its launches and outside every measurement: it compiles,
     warms up, raises Unsupported, and returns the bytes of memory that a launch allocates beyond its arrays
     (None for none to speak of). What plugin.toml declares (dtypes, max_length, options) is refused without it.
+
+    capture(run) makes a CUDA graph of what run() gives the GPU, without leaving it to run, and returns the
+    function that replays it on the default stream. Where launching costs more than computing, the host times
+    replays as well.
     """
     if op != AFFINE_SCAN:
         raise ValueError(f"operation {op!r} is not known; {AFFINE_SCAN!r} is")
@@ -40,7 +48,7 @@ def kernel(op: Literal["affine_scan"], *, prepare: Prepare | None = None) -> Cal
         raise ValueError(f"operation {op!r} has a kernel already: {registered[op].launch.__qualname__}")
 
     def register(launch: Launch) -> Launch:
-        registered[op] = Kernel(launch, prepare)
+        registered[op] = Kernel(launch, prepare, capture)
         return launch
 
     return register

@@ -32,7 +32,7 @@ class Manifest:
         """Those of plugin.toml that a Python plugin can have: cpu and cuda."""
         return [b for b in self.keys.get("backends", []) if b in BACKENDS]
 
-    def describe(self, source_hash: str) -> pb.DescribeResponse:
+    def describe(self, source_hash: str, capabilities: list[str]) -> pb.DescribeResponse:
         """The answer to Describe. A plugin of several backends leaves the field open: Prepare names one of them."""
         keys = self.keys
         only = self.backends[0] if len(self.backends) == 1 else None
@@ -40,6 +40,7 @@ class Manifest:
             name=keys["name"],
             version=keys["version"],
             protocol=PROTOCOL,
+            capabilities=capabilities,
             ops=[_op(o) for o in self.ops],
             backend=BACKENDS[only] if only else pb.BACKEND_UNSPECIFIED,
             tunables=[

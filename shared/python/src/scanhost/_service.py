@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import grpc
 
 from ._affine import AffineArrays, AffineProblem, arrays_of, options_of, problem_of
 from ._buffers import Mappings
-from ._contract import BACKEND_NAMES
+from ._contract import BACKEND_NAMES, CAPABILITY_GRAPH
 from ._cuda import Driver
 from ._descriptors import Descriptors
 from ._errors import DeviceError, RequestError, Unsupported, is_out_of_memory, one_line
@@ -28,6 +28,14 @@ class _Prepared:
     problem: AffineProblem
     sets: list[AffineArrays]
     mappings: Mappings
+
+
+@dataclass(frozen=True)
+class _Replay:
+    """The graph of the last replayed batch, and what it was captured from."""
+
+    batch: tuple[int, int, int]  # handle, launches, first set
+    run: Callable[[], None]
 
 
 class Service:
@@ -49,9 +57,11 @@ class Service:
         self._prepared: dict[int, _Prepared] = {}
         self._last = 0
         self._driver: Driver | None = None
+        self._replay: _Replay | None = None
 
     def describe(self, _: pb.DescribeRequest) -> pb.DescribeResponse:
-        return self._manifest.describe(self._source_hash)
+        graphs = "cuda" in self._manifest.backends and all(k.capture for k in self._kernels.values())
+        return self._manifest.describe(self._source_hash, [CAPABILITY_GRAPH] if graphs else [])
 
     def prepare(self, request: pb.PrepareRequest) -> pb.PrepareResponse:
         with self._progress.during(pb.Beat.PREPARE, 0):
@@ -100,15 +110,46 @@ class Service:
                 raise RequestError("launches is 0; at least 1 is needed")
             response = pb.LaunchResponse()
             try:
-                _run(prepared, request, response)
+                if not request.graph:
+                    _run(prepared, request, response)
+                elif (refusal := self._capture(prepared, request)) is None:
+                    self._run_replay(prepared, request, response)
+                else:
+                    response.finding.CopyFrom(pb.Finding(kind=pb.Finding.REFUSED, text=refusal))
             except Exception as error:
                 response.finding.CopyFrom(_finding(prepared, error, response.completed))
             return response
+
+    def _capture(self, prepared: _Prepared, request: pb.LaunchRequest) -> str | None:
+        """Makes the replay that of this batch, unless it is that already. Returns why it cannot."""
+        batch = (request.handle, request.launches, request.first_set)
+        if self._replay and self._replay.batch == batch:
+            return None
+        capture, driver = prepared.kernel.capture, prepared.mappings.driver
+        if not capture or not driver:
+            raise RequestError("graph is set; this kernel has no graphs to replay on this backend")
+        self._replay = None
+        try:
+            self._replay = _Replay(batch, capture(lambda: _launch_all(prepared, request)))
+        except Exception as error:
+            driver.synchronize()  # a capture that failed is a refusal, unless it broke the context
+            return f"capturing the batch as a graph: {one_line(error)}"
+        return None
+
+    def _run_replay(self, prepared: _Prepared, request: pb.LaunchRequest, response: pb.LaunchResponse) -> None:
+        driver = prepared.mappings.driver
+        assert self._replay and driver
+        driver.start_clock()
+        self._replay.run()
+        response.device_ms = driver.stop_clock()
+        response.completed = request.launches
 
     def release(self, request: pb.ReleaseRequest) -> pb.ReleaseResponse:
         with self._progress.during(pb.Beat.RELEASE, request.handle):
             prepared = self._find(request.handle)
             del self._prepared[request.handle]
+            if self._replay and self._replay.batch[0] == request.handle:
+                self._replay = None
             try:
                 prepared.mappings.close()
             except DeviceError as error:
@@ -133,6 +174,11 @@ def _run(prepared: _Prepared, request: pb.LaunchRequest, response: pb.LaunchResp
     if driver:
         response.device_ms = driver.stop_clock()
         response.completed = request.launches
+
+
+def _launch_all(prepared: _Prepared, request: pb.LaunchRequest) -> None:
+    for i in range(request.launches):
+        prepared.kernel.launch(prepared.problem, prepared.sets[(request.first_set + i) % len(prepared.sets)])
 
 
 def _finding(prepared: _Prepared, error: Exception, completed: int) -> pb.Finding:
