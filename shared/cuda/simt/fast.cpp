@@ -31,9 +31,10 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 std::vector<Worker*> pool;
 const Launch* running;
-uint64_t launches;          // started so far; a worker joins each once
-uint32_t joining, working;  // workers that take part in the running launch; those that have not left it
-uint64_t next_block, total_blocks;
+uint64_t launches;                // started so far; a worker joins each once
+uint32_t joining, working;        // workers that take part in the running launch; those that have not left it
+alignas(64) uint64_t next_block;  // all workers count it up; alone in its cache line
+alignas(64) uint64_t total_blocks;
 
 [[noreturn]] void leave(Block* block) {
   block->worker->fibers = Worker::Fibers::unstarted;

@@ -6,32 +6,8 @@
 namespace simt {
 namespace {
 
-// The running thread. It is the same for as long as its code runs, but of a thread-local variable the compiler cannot
-// know that: this way it reads threadIdx once, not after every barrier.
-SIMT_INLINE const Context* self() {
-#if defined(__x86_64__)
-  const Context* thread;
-  asm("movq %%fs:scanhost_simt_current@tpoff, %0" : "=r"(thread));
-  return thread;
-#else
-  return current.context;
-#endif
-}
-
-SIMT_INLINE unsigned constant(const unsigned* p) {
-#if defined(__x86_64__)
-  unsigned value;
-  asm("movl (%1), %0" : "=r"(value) : "r"(p));
-  return value;
-#else
-  return *p;
-#endif
-}
-
-SIMT_INLINE uint3 thread_index() {
-  const uint3* index = &block_of(self())->thread_index[number_of(self())];
-  return {constant(&index->x), constant(&index->y), constant(&index->z)};
-}
+SIMT_INLINE const Context* self() { return current.context; }
+SIMT_INLINE uint3 thread_index() { return block_of(self())->thread_index[number_of(self())]; }
 SIMT_INLINE uint3 block_index() { return block_of(self())->index; }
 SIMT_INLINE dim3 block_dim() { return block_of(self())->dim; }
 SIMT_INLINE dim3 grid_dim() { return block_of(self())->grid; }

@@ -5,7 +5,7 @@
 namespace simt {
 __attribute__((always_inline, no_sanitize_thread)) inline void serve_exchange(Warp& warp, uint32_t members) {
   for (uint32_t lane = 0; lane < kLanes; lane++)
-    if (members >> lane & 1) warp.result[lane] = warp.value[warp.source[lane] % kLanes];
+    if (members == ~0u || members >> lane & 1) warp.result[lane] = warp.value[warp.source[lane] % kLanes];
 }
 
 __attribute__((always_inline, no_sanitize_thread)) inline void serve_ballot(Warp& warp, uint32_t members) {
