@@ -65,7 +65,7 @@ func (j benching) selfTest(ctx context.Context) (err error) {
 
 // selfTestProblems are so many that a handful of kernels makes the comparisons that are needed.
 func selfTestProblems() []op.Problem {
-	o := benchOptions{dtype: string(op.FP32), arrayMB: []float64{12, 16, 24, 32, 48, 64}}
+	o := benchOptions{dtype: string(op.FP32), arrayMB: []float64{12, 16, 20, 24, 32, 40, 48}}
 	problems, err := o.problems()
 	if err != nil {
 		panic(fmt.Sprint("self-test: ", err)) // the shapes are constants

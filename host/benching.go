@@ -159,7 +159,7 @@ func (s *stage) event(e bench.Event) {
 	if e.Left > 0 {
 		left = ", about " + report.Duration(e.Left.Round(time.Second)) + " left"
 	}
-	s.progress.Note("%s: %s (%d of %d%s)", e.Shape, brief(e.Cells), e.Done, e.Total, left)
+	s.progress.Note("%d of %d%s: %s%s", e.Done, e.Total, left, e.Shape, brief(e.Cells))
 }
 
 // brief is one number or verdict for each cell.
@@ -172,7 +172,10 @@ func brief(cells []bench.Cell) string {
 		}
 		parts = append(parts, c.Contender+" "+text)
 	}
-	return strings.Join(parts, ", ")
+	if len(parts) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(parts, ", ")
 }
 
 // measure is the sweep.

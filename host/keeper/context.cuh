@@ -27,6 +27,7 @@ struct Context {
   uint32_t* canary;
   unsigned long long* slot_sums;  // of slots: the first bad byte, then a hash for each
   cudaEvent_t begin, end;         // around batches
+  bool persists;                  // this GPU can keep lines in L2
   int blocks;                     // enough to fill the GPU
 };
 

@@ -39,6 +39,9 @@ int keeper_start(char text[KEEPER_TEXT]) {
   int multiprocessors = 0;
   KEEPER_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
   c.blocks = 8 * multiprocessors;
+  int persisting_bytes = 0;
+  KEEPER_TRY(cudaDeviceGetAttribute(&persisting_bytes, cudaDevAttrMaxPersistingL2CacheSize, 0));
+  c.persists = persisting_bytes > 0;
   KEEPER_TRY(cudaStreamCreateWithFlags(&c.stream, cudaStreamNonBlocking));
   for (int i = 0; i < 2; i++) {
     KEEPER_TRY(cudaMallocHost(&c.staging[i], chunk_bytes));

@@ -41,7 +41,7 @@ int keeper_poison_slots(const keeper_slots* s, char text[KEEPER_TEXT]) {
                                                                  (bytes + 15) / 16 * 16, s->pattern);
   KEEPER_TRY(cudaGetLastError());
   KEEPER_TRY(cudaStreamSynchronize(c.stream));
-  KEEPER_TRY(cudaCtxResetPersistingL2Cache());
+  if (c.persists) KEEPER_TRY(cudaCtxResetPersistingL2Cache());
   return KEEPER_OK;
 }
 

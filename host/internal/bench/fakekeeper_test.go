@@ -151,3 +151,10 @@ func (f *fakeKeeper) Stream(_ context.Context, r *keeperv1.StreamRequest, _ ...g
 	}
 	return &keeperv1.BatchResponse{DeviceMs: float64(r.Launches) * each.Seconds() * 1e3}, nil
 }
+
+func (f *fakeKeeper) Spin(_ context.Context, r *keeperv1.SpinRequest, _ ...grpc.CallOption) (*keeperv1.BatchResponse, error) {
+	took := time.Duration(r.Launches) * time.Duration(r.Nanoseconds)
+	for began := time.Now(); time.Since(began) < took; {
+	}
+	return &keeperv1.BatchResponse{DeviceMs: took.Seconds() * 1e3}, nil
+}

@@ -199,10 +199,9 @@ func wrong(c op.Comparison, where string) *trouble {
 	return t
 }
 
-// Elements compared with the reference: of the first output of every cell, of its other inputs, and of an output
-// whose bits differ. The rest of an output is held to by its fingerprint.
+// Elements compared with the reference: of the first outputs of a cell's other inputs, and of an output whose bits
+// differ.
 const (
-	firstElements  = 16 << 20
 	otherElements  = 2 << 20
 	sampleElements = 1 << 20
 )
@@ -238,9 +237,9 @@ func (m *meter) verify(ctx context.Context, g ground, e *entrant) (float64, erro
 			e.cell.Compared += count
 			continue
 		}
-		elements := int64(firstElements)
+		elements := m.options.Elements
 		if slot > 0 {
-			elements = otherElements
+			elements = min(elements, otherElements)
 		}
 		c, err := g.compare(slot, elements)
 		if err != nil {

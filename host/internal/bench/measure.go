@@ -16,12 +16,13 @@ type Options struct {
 	GraphTime float64       // seconds of a launch below which graph replay is timed as well
 	Lease     time.Duration // least length of a lease, so that telemetry falls into it
 	Restarts  int           // processes of every contender for a shape, one after another
+	Elements  int64         // of the first output of a cell, compared with the reference; others are held to by their bits
 	Deadlines judge.Deadlines
 }
 
 // DefaultOptions is what host bench uses.
 func DefaultOptions() Options {
-	return Options{Seed: 1, Samples: 15, Spread: spanSpread, GraphTime: 30e-6, Lease: leaseLeast, Restarts: 1, Deadlines: judge.DefaultOptions().Deadlines}
+	return Options{Seed: 1, Samples: 15, Spread: spanSpread, GraphTime: 30e-6, Lease: leaseLeast, Restarts: 1, Elements: 16 << 20, Deadlines: judge.DefaultOptions().Deadlines}
 }
 
 // meter times entrants on a ground by the host's clock.
@@ -30,6 +31,7 @@ type meter struct {
 	options Options
 	random  *rand.Rand
 	proven  map[proof]int64 // outputs of the shape at hand that were compared, and how many elements of them
+	plans   map[string]plan // of the shape at hand, by kernel, so that its other processes need no pilot
 }
 
 const (

@@ -10,7 +10,7 @@ import (
 
 // shape measures all contenders on one shape. What it returns beside an error counts.
 func (x *running) shape(ctx context.Context, s shape) ([]Cell, error) {
-	x.proven = map[proof]int64{}
+	x.recall(s)
 	g, err := x.ground(s)
 	if err != nil {
 		return nil, err
@@ -148,7 +148,7 @@ func (x *running) prepare(ctx context.Context, g *keeperGround, entrants []*entr
 		}
 		e.process = c.incarnation
 		if e.out == nil {
-			if err := x.firstLook(ctx, g, e); err != nil {
+			if err := x.firstLook(ctx, g, e, c.kernel()); err != nil {
 				return err
 			}
 		}
@@ -162,13 +162,36 @@ func (x *running) prepare(ctx context.Context, g *keeperGround, entrants []*entr
 	return nil
 }
 
-func (x *running) firstLook(ctx context.Context, g *keeperGround, e *entrant) error {
+func (x *running) firstLook(ctx context.Context, g *keeperGround, e *entrant, kernel string) error {
 	guess, err := x.verify(ctx, g, e)
 	if err != nil || e.out != nil {
 		return err
 	}
-	return x.pilot(ctx, g, e, guess)
+	if known, ok := x.plans[kernel]; ok {
+		e.plan = known
+		return nil
+	}
+	if err := x.pilot(ctx, g, e, guess); err != nil {
+		return err
+	}
+	x.plans[kernel] = e.plan
+	return nil
 }
+
+// recall brings back what is known of a shape.
+func (x *running) recall(s shape) {
+	known, ok := x.memory[s.String()]
+	if !ok {
+		known = remembered{map[proof]int64{}, map[string]plan{}}
+	}
+	if x.memory != nil {
+		x.memory[s.String()] = known
+	}
+	x.proven, x.plans = known.proven, known.plans
+}
+
+// kernel is the same for all processes of one kernel.
+func (c *contestant) kernel() string { return fmt.Sprint(c.Plugin, c.Hash, c.Tuning) }
 
 // time races the contenders that are ready and the streams.
 func (x *running) time(ctx context.Context, g *keeperGround, entrants, streams []*entrant) error {

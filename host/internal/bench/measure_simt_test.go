@@ -30,7 +30,7 @@ func buildSimt(t *testing.T, names ...string) []Entry {
 			t.Fatal(b.Err)
 		}
 		m := b.Plugin.Manifest
-		entries = append(entries, Entry{Contender{Name: m.Name, Plugin: m.Name, Backend: "simt", Hash: b.Hash, Read: 2, Written: 1},
+		entries = append(entries, Entry{Contender{Name: m.Name, Plugin: m.Name, Role: m.Role, Backend: "simt", Hash: b.Hash, Read: 2, Written: 1},
 			judge.Target{Manifest: m, Argv: b.Executable, Dir: b.Plugin.Dir, Backend: "simt", Hash: b.Hash}})
 	}
 	return entries
@@ -87,6 +87,50 @@ func TestSweepOnTheSimulatedGPU(t *testing.T) {
 		}
 		if c.Predicted <= 0 || c.Upper <= 0 {
 			t.Errorf("%s: predicted %g, upper %g", c.Name(), c.Predicted, c.Upper)
+		}
+	}
+}
+
+func TestSelfTestComparesEveryKernelWithItself(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds plugins")
+	}
+	var problems []op.Problem
+	for _, length := range []int64{100, 6400} {
+		problems = append(problems, affine(t, 6400/length, length))
+	}
+	r := Runner{Keeper: newFakeKeeper(t), Options: DefaultOptions()}
+	got, err := r.SelfTest(t.Context(), buildSimt(t, "lookback", "blelloch"), problems)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(got.Comparisons) + got.Unusable; n != 3 {
+		t.Errorf("%d comparisons; two kernels at length 100 and one at 6400 are 3", n)
+	}
+	for _, c := range got.Comparisons {
+		if c.Processes != [2]int{SelfTestProcesses, SelfTestProcesses} {
+			t.Errorf("%s: sides ran in %v processes", c.Cell, c.Processes)
+		}
+	}
+}
+
+func TestCalibrationShowsEveryClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds plugins")
+	}
+	o := DefaultOptions()
+	o.Samples, o.Spread, o.Lease = 4, 2e-3, 0
+	r := Runner{Keeper: newFakeKeeper(t), Options: o}
+	checks, err := r.Calibrate(t.Context(), &Sweep{}, buildSimt(t, "lookback"), []op.Problem{affine(t, 64, 100)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(checks) != 5 {
+		t.Fatalf("%d checks; three spins, a stream and a plugin are 5: %v", len(checks), checks)
+	}
+	for i, c := range checks {
+		if c.Samples < 4 || (c.Known > 0) != (i < 3) {
+			t.Errorf("%v", c)
 		}
 	}
 }

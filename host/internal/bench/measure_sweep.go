@@ -40,7 +40,15 @@ type Runner struct {
 	Save        func(*Sweep) error // after every shape; may be nil
 	Telemetry   bool
 
-	spins func(*running, ground) error // of Calibrate, before the first shape's contenders
+	spins  func(*running, ground) error // of Calibrate, before the first shape's contenders
+	memory map[string]remembered        // by shape; of SelfTest, which measures each several times
+	pass   uint64                       // of SelfTest: the same values in another order
+}
+
+// remembered is what one look at a shape saves the next.
+type remembered struct {
+	proven map[proof]int64
+	plans  map[string]plan
 }
 
 // running is a sweep at work.
@@ -63,7 +71,7 @@ type running struct {
 func (r Runner) Run(ctx context.Context, sweep *Sweep, entries []Entry, problems []op.Problem) error {
 	x := &running{Runner: r, sweep: sweep, contents: map[int64]contents{}, began: time.Now()}
 	x.meter = meter{now: func() time.Duration { return time.Since(x.began) }, options: r.Options,
-		random: rand.New(rand.NewPCG(r.Options.Seed, 1))}
+		random: rand.New(rand.NewPCG(r.Options.Seed, 1+r.pass))}
 	var shapes []shape
 	for _, p := range problems {
 		s, err := newShape(p)
