@@ -45,23 +45,37 @@ __global__ void __launch_bounds__(MAX_THREADS, 2) lookback_items(AffineRows rows
   span.load(rows.arrays.a, 1.0f, a);
   span.load(rows.arrays.b, 0.0f, b);
 
-  Affine mine = {a[0], b[0]};
+  // A strip is scanned across the warp by itself; lane 31 composes the strips of its warp.
+  constexpr int SIZE = TileSpan<ITEMS>::SIZE, STRIPS = ITEMS / SIZE;
+  Affine before[STRIPS], through = identity();  // maps before this lane in its strip; all strips, in lane 31
 #pragma unroll
-  for (int i = 1; i < ITEMS; i++) mine = combine(mine, {a[i], b[i]});
-  const BlockScan scan = block_scan(mine, shared.scan);
+  for (int s = 0; s < STRIPS; s++) {
+    Affine group = {a[s * SIZE], b[s * SIZE]};
+#pragma unroll
+    for (int i = s * SIZE + 1; i < (s + 1) * SIZE; i++) group = combine(group, {a[i], b[i]});
+    group = warp_inclusive_scan(group);
+    before[s] = warp_exclusive(group);
+    through = s == 0 ? group : combine(through, group);
+  }
+  const WarpFold warps = fold_warps(through, shared.scan);
   if (threadIdx.x < WARP) {
-    const float entering = chain(lookback, tile, scan.total, rows.initial(tile.row));
+    const float entering = chain(lookback, tile, warps.total, rows.initial(tile.row));
     if (threadIdx.x == 0) shared.entering = entering;
   }
   __syncthreads();
 
-  // From here a thread repeats the serial recurrence on its own elements: no products, so fewer roundings.
-  float h = apply(scan.before, shared.entering);
+  // From here a lane repeats the serial recurrence on its own elements: no products, so fewer roundings.
+  float enters = apply(warps.before, shared.entering);  // the strip
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    h = apply({a[i], b[i]}, h);
-    b[i] = h;
-    if (rows.arrays.last && int(threadIdx.x) * ITEMS + i == span.last) rows.arrays.last[tile.row] = h;
+  for (int s = 0; s < STRIPS; s++) {
+    float h = apply(before[s], enters);
+#pragma unroll
+    for (int i = s * SIZE; i < (s + 1) * SIZE; i++) {
+      h = apply({a[i], b[i]}, h);
+      b[i] = h;
+      if (rows.arrays.last && span.position(i) == span.last) rows.arrays.last[tile.row] = h;
+    }
+    if (s + 1 < STRIPS) enters = __shfl_sync(ALL_LANES, h, WARP - 1);
   }
   span.store(rows.arrays.h, b);
 }

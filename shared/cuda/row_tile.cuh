@@ -1,6 +1,7 @@
-// Reads and writes of a tile whose threads hold ITEMS neighbouring elements each, in accesses of up to 16 bytes.
+// Reads and writes of a tile whose threads hold ITEMS elements each, in accesses of up to 16 bytes.
 #pragma once
 #include "tile_state.cuh"
+#include "warp_scan.cuh"
 
 // A group is what one access moves. Rows are cut where an address is a multiple of a group, so that groups are
 // aligned in every row whatever its length; arrays start at such an address (kernel.proto, Buffer.offset).
@@ -30,13 +31,17 @@ __device__ inline void store_group(Group<4>* p, Group<4> g) {
 
 // The part of a row that one tile covers. Positions count from the tile's start in scan order; a row that does
 // not start at a group's boundary begins some positions into its first group.
+//
+// A warp has ITEMS / SIZE strips of 32 groups, one after another, and a lane has one group of each: so the lanes of
+// a warp move neighbouring groups in one access. Were all of a thread's elements neighbours, each access would
+// move half a sector for every lane, and L2 would limit the kernel before device memory does.
 template <int ITEMS>
 struct TileSpan {
   static constexpr int SIZE = group_size(ITEMS);
-  int64_t origin;       // index in memory of position 0
-  int begin, end;       // positions that belong to the row
-  int last;             // position of the row's last element; -1 when another tile has it
-  bool reverse, whole;  // whole: every position belongs to the row
+  int64_t origin;  // index in memory of position 0
+  int begin, end;  // positions that belong to the row
+  int last;        // position of the row's last element; -1 when another tile has it
+  bool reverse;
 
   __device__ TileSpan(const AffineRows& rows, TilePlace tile) : reverse(rows.reverse) {
     const int64_t first = tile.row * rows.length, past = first + rows.length;
@@ -47,46 +52,58 @@ struct TileSpan {
     begin = start == 0 ? lead : 0;
     end = int(rest < elements ? rest : elements);
     last = rest <= elements ? int(rest) - 1 : -1;
-    whole = begin == 0 && end == elements;
   }
 
-  __device__ int64_t at(int position) const { return reverse ? origin - position : origin + position; }
-  __device__ bool holds(int position) const { return position >= begin && position < end; }
+  // Position of this thread's item i, in scan order.
+  __device__ static int position(int i) {
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    return (warp * (ITEMS / SIZE) + i / SIZE) * (WARP * SIZE) + lane * SIZE + i % SIZE;
+  }
 
-  // This thread's elements, in scan order; `outside` where a position is not in the row.
+  // This thread's elements; `outside` where a position is not in the row. The test for the whole tile comes first, so
+  // that all loads of a thread can be in flight together.
   __device__ void load(const float* array, float outside, float (&x)[ITEMS]) const {
-    const int mine = threadIdx.x * ITEMS;
-    if (whole) {
+    if (begin == 0 && end == int(blockDim.x) * ITEMS) {
 #pragma unroll
-      for (int i = 0; i < ITEMS; i += SIZE) {
-        const Group<SIZE> group = load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(mine + i)));
-#pragma unroll
-        for (int k = 0; k < SIZE; k++) x[i + k] = reverse ? group.item[SIZE - 1 - k] : group.item[k];
-      }
+      for (int i = 0; i < ITEMS; i += SIZE) load_whole(array, i, x);
     } else {
 #pragma unroll
-      for (int i = 0; i < ITEMS; i++) x[i] = holds(mine + i) ? array[at(mine + i)] : outside;
+      for (int i = 0; i < ITEMS; i += SIZE) {
+        if (whole(position(i))) {
+          load_whole(array, i, x);
+        } else {
+#pragma unroll
+          for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? array[at(position(k))] : outside;
+        }
+      }
     }
   }
 
   __device__ void store(float* array, const float (&x)[ITEMS]) const {
-    const int mine = threadIdx.x * ITEMS;
-    if (whole) {
 #pragma unroll
-      for (int i = 0; i < ITEMS; i += SIZE) {
+    for (int i = 0; i < ITEMS; i += SIZE) {
+      if (whole(position(i))) {
         Group<SIZE> group;
 #pragma unroll
-        for (int k = 0; k < SIZE; k++) group.item[k] = reverse ? x[i + SIZE - 1 - k] : x[i + k];
-        store_group(reinterpret_cast<Group<SIZE>*>(array + lowest(mine + i)), group);
-      }
-    } else {
+        for (int k = 0; k < SIZE; k++) group.item[k] = x[i + (reverse ? SIZE - 1 - k : k)];
+        store_group(reinterpret_cast<Group<SIZE>*>(array + lowest(position(i))), group);
+      } else {
 #pragma unroll
-      for (int i = 0; i < ITEMS; i++)
-        if (holds(mine + i)) array[at(mine + i)] = x[i];
+        for (int k = i; k < i + SIZE; k++)
+          if (holds(position(k))) array[at(position(k))] = x[k];
+      }
     }
   }
 
  private:
+  __device__ void load_whole(const float* array, int i, float (&x)[ITEMS]) const {
+    const Group<SIZE> group = load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(position(i))));
+#pragma unroll
+    for (int k = 0; k < SIZE; k++) x[i + k] = group.item[reverse ? SIZE - 1 - k : k];
+  }
+  __device__ int64_t at(int position) const { return reverse ? origin - position : origin + position; }
+  __device__ bool holds(int position) const { return position >= begin && position < end; }
+  __device__ bool whole(int position) const { return position >= begin && position + SIZE <= end; }
   // The index in memory of the group of positions that starts at this one.
   __device__ int64_t lowest(int position) const { return at(reverse ? position + SIZE - 1 : position); }
 };
