@@ -195,7 +195,7 @@ func (o *benchOptions) problems() ([]op.Problem, error) {
 	}
 	for _, l := range lengths {
 		if l < 1 {
-			return nil, fmt.Errorf("L is %d; 1 or more is accepted", l)
+			return nil, fmt.Errorf("length is %d; 1 or more is accepted", l)
 		}
 	}
 	if o.rows != 0 {

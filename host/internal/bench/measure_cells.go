@@ -249,7 +249,7 @@ func (x *running) conclude(g *keeperGround, entrants, streams []*entrant) []Cell
 	for _, e := range entrants {
 		c := e.cell
 		c.Samples = e.samples
-		c.Reference = reference.Intercept
+		c.Reference, c.Drift = reference.Intercept, drift(streams[0].samples)
 		if label := joinTelemetry(c.Samples, e.leases, readings); label != "" {
 			c.Labels = append(c.Labels, label)
 		}
@@ -274,7 +274,7 @@ func (x *running) verdict(e *entrant, least int64) {
 		c.Verdict, c.Detail = string(e.out.verdict), e.out.detail
 		return
 	}
-	v, detail := clockVerdict(valid(c.Samples), c.Reference)
+	v, detail := clockVerdict(valid(c.Samples), c.Reference, c.Drift)
 	if text := impossible(*c, least, x.sweep.GPU); v == "" && text != "" {
 		v, detail = judge.ImpossibleTime, text
 	}

@@ -142,7 +142,11 @@ func (e *Engine) report(ev Event) {
 
 // Replay is the command that repeats a case on a kernel.
 func Replay(t Target, o Options, c string, schedule uint64) string {
-	args := []string{"go tool host verify --plugin", t.Manifest.Name, "--backend", t.Backend, "--replay", "'" + c + "'"}
+	backend := t.Backend
+	if backend == "cpu" { // such plugins run beside the simulated GPU
+		backend = "simt"
+	}
+	args := []string{"go tool host verify --plugin", t.Manifest.Name, "--backend", backend, "--replay", "'" + c + "'"}
 	names := make([]string, 0, len(o.Tuning))
 	for n := range o.Tuning {
 		names = append(names, n)
