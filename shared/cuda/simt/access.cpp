@@ -87,6 +87,8 @@ Classified locate(const void* pointer, uint32_t bytes, bool write, const void* p
   return c;
 }
 
+bool in_shared(const Classified& c) { return c.where == Where::statics || c.where == Where::dynamics; }
+
 uint64_t digest(Wide v) { return v.low ^ v.high * 0x9E3779B97F4A7C15ull; }
 }  // namespace
 
@@ -128,6 +130,7 @@ Wide checked_load(const void* pointer, uint32_t bytes, Order order) {
   char* p = const_cast<char*>(static_cast<const char*>(pointer));
   const Classified c = locate(p, bytes, false, pc);
   Wide value = {};
+  if (in_shared(c)) engine.block->shared.check_written(bytes, pc, c.where == Where::dynamics, c.offset);
   if (c.where != Where::region) {
     memcpy(&value, p, bytes);
   } else {
@@ -145,7 +148,7 @@ void checked_store(void* pointer, Wide bits, uint32_t bytes, Order order) {
   char* p = static_cast<char*>(pointer);
   const Classified c = locate(p, bytes, true, pc);
   if (c.where != Where::region) {
-    if (c.where != Where::stack) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
+    if (in_shared(c)) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
     memcpy(p, &bits, bytes);
     return note_progress();
   }
@@ -160,6 +163,7 @@ static uint64_t atomic(char* p, uint32_t bytes, const void* pc, uint64_t operand
   yield_polling();
   const Classified c = locate(p, bytes, true, pc);
   session.counters.atomics++;
+  if (in_shared(c)) engine.block->shared.check_written(bytes, pc, c.where == Where::dynamics, c.offset);
   uint64_t old = 0;
   memcpy(&old, p, bytes);
   const uint64_t desired = function ? function(old, operand) : old == expected ? operand : old;
@@ -170,7 +174,7 @@ static uint64_t atomic(char* p, uint32_t bytes, const void* pc, uint64_t operand
     model_atomic(c.region, p, desired, bytes, pc);
   } else {
     memcpy(p, &desired, bytes);
-    if (c.where != Where::stack) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
+    if (in_shared(c)) engine.block->shared.mark_written(bytes, pc, c.where == Where::dynamics, c.offset);
   }
   if (changes)
     note_progress();

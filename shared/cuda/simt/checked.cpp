@@ -69,8 +69,7 @@ void shape(Resident* b) {
   b->threads = d.x * d.y * d.z;
   b->warps = (b->threads + kLanes - 1) / kLanes;
   for (uint32_t t = 0; t < b->threads; t++) b->thread_index[t] = {t % d.x, t / d.x % d.y, t / d.x / d.y};
-  // Undefined on a device, so anything will do; this is a NaN as a float and far out of range as an index.
-  memset(b->dynamic_shared, 0xff, engine.launch->shared_bytes);
+  memset(b->dynamic_shared, kPoison, engine.launch->shared_bytes);
 }
 
 uint32_t resident_blocks() {

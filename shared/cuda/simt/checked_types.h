@@ -53,7 +53,8 @@ struct SharedMemory {
   void start_block(uint32_t threads);
   void meet(uint32_t warp, uint32_t members);
   void access(uint32_t bytes, bool write, const void* pc, bool dynamic, size_t offset);
-  // By an atomic operation or a status store, which race with nothing.
+  // By an atomic operation or an access to a status, which race with nothing.
+  void check_written(uint32_t bytes, const void* pc, bool dynamic, size_t offset);
   void mark_written(uint32_t bytes, const void* pc, bool dynamic, size_t offset);
 };
 }  // namespace simt

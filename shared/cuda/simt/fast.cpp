@@ -105,6 +105,7 @@ void shape(Worker* worker, const Launch& launch) {
   block->grid = launch.grid;
   block->threads = launch.block.x * launch.block.y * launch.block.z;
   block->warps = (block->threads + kLanes - 1) / kLanes;
+  memset(block->dynamic_shared, kPoison, launch.shared_bytes);
   if (memcmp(&block->dim, &launch.block, sizeof launch.block) == 0) return;
   block->dim = launch.block;
   for (uint32_t t = 0; t < block->threads; t++)

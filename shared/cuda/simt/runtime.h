@@ -20,6 +20,10 @@ extern Session session;
 __attribute__((format(printf, 2, 3))) void record(int status, const char* format, ...);
 bool failed();
 
+// What dynamic shared memory holds when a launch begins: undefined on a device, so anything will do. This is a NaN as
+// a float and far out of range as an index.
+constexpr int kPoison = 0xff;
+
 // False, with a REFUSED finding, for a launch that no CUDA device would start.
 bool acceptable(const Launch& launch);
 

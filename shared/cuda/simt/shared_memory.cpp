@@ -36,12 +36,15 @@ bool ordered(const SharedMemory& m, uint32_t other, uint32_t clock) {
   return other / kLanes == self / kLanes && m.known_clock[self][other % kLanes] > clock;
 }
 
+void check_written_word(const SharedWord& s, const Access& a, size_t word, uint8_t mask) {
+  if ((s.written & mask) == mask) return;
+  record(SCANHOST_UNINITIALISED, "%s reads %s, which its block has not written, pc 0x%zx", me().text,
+         place(a, word).text, at(a.pc));
+  abandon();
+}
+
 void check(const SharedMemory& m, const SharedWord& s, const Access& a, size_t word, uint8_t mask) {
-  if (!a.write && (s.written & mask) != mask) {
-    record(SCANHOST_UNINITIALISED, "%s reads %s, which its block has not written, pc 0x%zx", me().text,
-           place(a, word).text, at(a.pc));
-    abandon();
-  }
+  if (!a.write) check_written_word(s, a, word, mask);
   if (s.write_epoch == m.epoch && (s.write_mask & mask) && !ordered(m, s.writer, s.write_clock))
     report_race(a, word, s.writer, "wrote", s.write_pc);
   for (int i = 0; a.write && i < 2; i++)
@@ -114,6 +117,16 @@ void SharedMemory::access(uint32_t bytes, bool write, const void* pc, bool dynam
       note_write(*this, &s, mask, pc);
     else
       note_read(*this, &s, mask);
+  }
+}
+
+void SharedMemory::check_written(uint32_t bytes, const void* pc, bool dynamic, size_t offset) {
+  std::vector<SharedWord>& words = dynamic ? dynamics : statics;
+  const Access a = {bytes, false, dynamic, pc, offset};
+  for (size_t word = offset / 4; word <= (offset + bytes - 1) / 4; word++) {
+    SharedWord& s = words[word];
+    if (s.write_epoch < first_epoch) s.written = 0;
+    check_written_word(s, a, word, mask_of(offset, bytes, word));
   }
 }
 

@@ -11,6 +11,7 @@ enum Bug {
   MISSING_BARRIER,
   DIVERGENT_BARRIER,
   UNINITIALISED,
+  UNORDERED_NEIGHBOUR,
 };
 
 struct Map {
@@ -191,4 +192,22 @@ __global__ void semantics(Arrays x, int* counter) {
   h[14] = float(__brev(unsigned(t)) >> 24);
   if (t % 2) return;
   h[15] = float(__shfl_sync(0x55555555u, t, 4));
+}
+
+// Many stores to one word: whoever reads its neighbour in the same 16 bytes reads what the launch found there.
+template <Bug BUG>
+__global__ void neighbours(Arrays x, unsigned* words) {
+  const unsigned ticket = atomicAdd(words, 1u);
+  if (BUG == UNORDERED_NEIGHBOUR && ticket == 0) words[2] = 7;
+  x.h[blockIdx.x] = float(words[2]);
+}
+
+template <Bug BUG>
+__global__ void count_in_shared(Arrays x) {
+  __shared__ unsigned arrived;
+  if (BUG != UNINITIALISED && threadIdx.x == 0) arrived = 0;
+  __syncthreads();
+  atomicAdd(&arrived, 1u);
+  __syncthreads();
+  x.h[threadIdx.x] = float(arrived);
 }

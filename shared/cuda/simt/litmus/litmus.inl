@@ -71,6 +71,15 @@ void run_wait_for_ever(const Arrays&, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 4, stream);
   launch(wait_for_ever, dim3(8), dim3(32), 0, stream, reinterpret_cast<unsigned*>(workspace));
 }
+template <Bug BUG>
+void run_neighbours(const Arrays& x, char* workspace, Stream stream) {
+  fill_bytes(workspace, 0, 16, stream);
+  launch(neighbours<BUG>, dim3(64), dim3(1), 0, stream, x, reinterpret_cast<unsigned*>(workspace));
+}
+template <Bug BUG>
+void run_count_in_shared(const Arrays& x, char*, Stream stream) {
+  launch(count_in_shared<BUG>, dim3(1), dim3(64), 0, stream, x);
+}
 void run_semantics(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 64, stream);
   launch(semantics, dim3(1), dim3(64), 0, stream, x, reinterpret_cast<int*>(workspace));
@@ -113,6 +122,10 @@ const struct {
     {"all_write/differ", run_all_write<1>},
     {"write_input", run_write_input},
     {"wait_for_ever", run_wait_for_ever},
+    {"neighbours", run_neighbours<CORRECT>},
+    {"neighbours/unordered", run_neighbours<UNORDERED_NEIGHBOUR>},
+    {"count_in_shared", run_count_in_shared<CORRECT>},
+    {"count_in_shared/uninitialised", run_count_in_shared<UNINITIALISED>},
     {"semantics", run_semantics},
 };
 
