@@ -49,8 +49,10 @@ bool dispatch(Block* block) {
   block->live_warps = block->warps == kMaxWarps ? ~0u : (1u << block->warps) - 1;
   for (uint32_t w = 0; w < block->warps; w++) {
     const uint32_t lanes = block->threads - w * kLanes;
-    block->live[w] = lanes >= kLanes ? ~0u : (1u << lanes) - 1;
-    memset(block->warp[w].arrived, 0, sizeof block->warp[w].arrived);
+    FastWarp& warp = block->warp[w];
+    warp.live = lanes >= kLanes ? ~0u : (1u << lanes) - 1;
+    warp.arrived = warp.votes[0] = warp.votes[1] = 0;
+    memset(warp.part.arrived, 0, sizeof warp.part.arrived);
   }
   all_runnable(block);
   start_run(block, 0, block->threads);
@@ -60,10 +62,12 @@ bool dispatch(Block* block) {
 // A thread that has left completes what the others wait in. Returns the next to run.
 Context* after_exit(Block* block, uint32_t w) {
   if (block->waiting == block->live_threads) return release_barrier(block);
-  const bool others_wait = block->live[w] & ~block->runnable[w];
+  const FastWarp& warp = block->warp[w];
+  const bool others_wait = warp.live & ~warp.runnable;
+  if (others_wait && warp.arrived == warp.live) serve_warp(block, w);
   for (uint32_t group = 0; others_wait && group < kLanes; group++) {
-    const Warp& warp = block->warp[w];
-    if (warp.arrived[group] && warp.arrived[group] == (warp.mask[group] & block->live[w])) serve(block, w, group);
+    const uint32_t arrived = warp.part.arrived[group];
+    if (arrived && arrived == (warp.part.mask[group] & warp.live)) serve(block, w, group);
   }
   Context* next = current.context + 1;
   if (next == current.run_end) return choose_run(block, w);
@@ -76,10 +80,10 @@ void thread_exit() {
   Block* block = block_of(from);
   const uint32_t number = number_of(from), w = number / kLanes, bit = 1u << number % kLanes;
   end_run(block);
-  block->live[w] &= ~bit;
-  block->runnable[w] &= ~bit;
+  block->warp[w].live &= ~bit;
+  block->warp[w].runnable &= ~bit;
   block->stalled = 0;
-  if (!block->live[w]) block->live_warps &= ~(1u << w);
+  if (!block->warp[w].live) block->live_warps &= ~(1u << w);
   if (--block->live_threads > 0)
     resume(from, after_exit(block, w));
   else if (dispatch(block))
@@ -220,7 +224,7 @@ void fast_poll() {
   end_run(block);
   for (uint32_t i = 1; i < block->threads; i++) {
     const uint32_t next = (number + i) % block->threads;
-    if (!(block->runnable[next / kLanes] >> next % kLanes & 1)) continue;
+    if (!(block->warp[next / kLanes].runnable >> next % kLanes & 1)) continue;
     resume(from, start_run(block, next, next + 1));
     break;
   }

@@ -29,41 +29,63 @@ SIMT_INLINE void barrier(const char*, int) {
   resume(from, next);
 }
 
-// Meets the other lanes of the mask. The last to arrive serves all and wakes the rest, which return served.
-SIMT_INLINE void meet(Warp& warp, uint32_t mask, Collective kind) {
+// Meets the other lanes of the warp. The last to arrive wakes the rest.
+SIMT_INLINE void meet_warp(FastWarp& warp) {
   Context *from = current.context, *next = from + 1;
-  Block* block = block_of(from);
-  const uint32_t number = number_of(from), w = number / kLanes, group = __builtin_ctz(mask);
-  warp.mask[group] = mask;
-  warp.kind[group] = kind;
-  if ((warp.arrived[group] |= 1u << number % kLanes) == (mask & block->live[w]))
-    next = fast_serve(block, w, group);
+  if ((warp.arrived |= 1u << lane()) == warp.live)
+    next = fast_serve_warp();
   else if (__builtin_expect(next == current.run_end, 0))
     next = fast_next_run();
   resume(from, next);
 }
 
-SIMT_INLINE Warp& my_warp() { return block_of(self())->warp[number_of(self()) / kLanes]; }
+// The same for the lanes of a mask. The last to arrive serves all, which return served.
+SIMT_INLINE void meet_part(FastWarp& warp, uint32_t mask, Collective kind) {
+  Context *from = current.context, *next = from + 1;
+  const uint32_t group = __builtin_ctz(mask);
+  warp.part.mask[group] = mask;
+  warp.part.kind[group] = kind;
+  if ((warp.part.arrived[group] |= 1u << lane()) == (mask & warp.live))
+    next = fast_serve(group);
+  else if (next == current.run_end)
+    next = fast_next_run();
+  resume(from, next);
+}
 
-SIMT_INLINE void warp_sync(uint32_t mask) { meet(my_warp(), mask, Collective::sync); }
+SIMT_INLINE void warp_sync(uint32_t mask) {
+  FastWarp& warp = warp_of(self());
+  mask == ~0u ? meet_warp(warp) : meet_part(warp, mask, Collective::sync);
+}
 
 SIMT_INLINE uint64_t warp_exchange(uint32_t mask, uint64_t bits, uint32_t source) {
-  Warp& warp = my_warp();
-  warp.value[lane()] = bits;
-  warp.source[lane()] = static_cast<uint8_t>(source);
-  meet(warp, mask, Collective::exchange);
-  return warp.result[lane()];
+  FastWarp& warp = warp_of(self());
+  if (mask == ~0u) {
+    warp.value[warp.turn][lane()] = bits;
+    meet_warp(warp);
+    FastWarp& again = warp_of(self());
+    return again.value[again.turn ^ 1][source % kLanes];
+  }
+  warp.part.value[lane()] = bits;
+  warp.part.source[lane()] = static_cast<uint8_t>(source);
+  meet_part(warp, mask, Collective::exchange);
+  return warp.part.result[lane()];
 }
 
 SIMT_INLINE uint32_t warp_ballot(uint32_t mask, bool predicate) {
-  Warp& warp = my_warp();
-  warp.value[lane()] = predicate;
-  meet(warp, mask, Collective::ballot);
-  return static_cast<uint32_t>(warp.result[lane()]);
+  FastWarp& warp = warp_of(self());
+  if (mask == ~0u) {
+    warp.votes[warp.turn] |= static_cast<uint32_t>(predicate) << lane();
+    meet_warp(warp);
+    FastWarp& again = warp_of(self());
+    return again.votes[again.turn ^ 1];
+  }
+  warp.part.value[lane()] = predicate;
+  meet_part(warp, mask, Collective::ballot);
+  return static_cast<uint32_t>(warp.part.result[lane()]);
 }
 
 // Lanes advance one at a time here, so any lane that has not left is as active as another.
-SIMT_INLINE uint32_t active_mask() { return block_of(self())->live[number_of(self()) / kLanes]; }
+SIMT_INLINE uint32_t active_mask() { return warp_of(self()).live; }
 
 SIMT_INLINE void fence(Scope) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 }  // namespace

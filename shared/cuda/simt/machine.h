@@ -61,25 +61,37 @@ struct alignas(64) Context {
 };
 constexpr uint32_t kAhead = 6;  // how many threads ahead a stack is fetched
 
+// A warp of FAST mode. A collective of the whole warp needs nobody to hand out results: values stay for the lanes to
+// read, as those that run ahead deposit in the other set, and none can be two collectives ahead.
+struct alignas(kLanes * sizeof(Context)) FastWarp {
+  uint32_t runnable, live;  // lanes; see Current
+  uint32_t arrived, turn;   // of the collective in progress: the lanes that have arrived, its set
+  uint32_t votes[2];
+  uint64_t value[2][kLanes];
+  Warp part;  // collectives of part of the warp
+};
+
 struct Worker;
 
-// A resident block of FAST mode, aligned so that a thread's context tells its block and its number. A thread is
-// runnable unless it waits at a barrier or in a collective.
+// A resident block of FAST mode, aligned so that a thread's context tells all else: its block, its warp, its number. A
+// thread is runnable unless it waits at a barrier or in a collective.
 constexpr size_t kBlockAlignment = kMaxThreads * sizeof(Context);
+constexpr size_t kWarpOffset = kBlockAlignment + sizeof(FastWarp);
 struct alignas(kBlockAlignment) Block {
-  Context context[kMaxThreads + kAhead];
-  alignas(64) uint32_t live_threads, waiting;  // waiting: threads at the barrier
-  uint32_t runnable_warps, live_warps;         // warps that may have a runnable lane, that have a live one
+  Context context[kMaxThreads + kLanes];  // more than there are, as stacks are fetched ahead
+  FastWarp warp[kMaxWarps];
+  uint32_t live_threads, waiting;       // waiting: threads at the barrier
+  uint32_t runnable_warps, live_warps;  // warps that may have a runnable lane, that have a live one
   uint32_t threads, warps;
   uint64_t stalled;  // yields of a polling thread since anything was stored, released or finished
   uint3 index;
   dim3 dim, grid;
   char* dynamic_shared;
   Worker* worker;
-  alignas(64) uint32_t runnable[kMaxWarps], live[kMaxWarps];  // lanes by warp; see Current
   uint3 thread_index[kMaxThreads];
-  Warp warp[kMaxWarps];
 };
+static_assert(sizeof(FastWarp) == kLanes * sizeof(Context) && offsetof(Block, warp) == kWarpOffset,
+              "a warp lies as far behind its contexts as any other");
 
 // The thread that this operating-system thread is running, and the run that it is part of: threads side by side of
 // which each, when it waits, resumes the next. Block::runnable does not yet tell that those of the run before this
@@ -92,6 +104,9 @@ extern __thread Current current __asm__("scanhost_simt_current") __attribute__((
 
 inline __attribute__((always_inline)) Block* block_of(const Context* thread) {
   return reinterpret_cast<Block*>(reinterpret_cast<uintptr_t>(thread) & ~(kBlockAlignment - 1));
+}
+inline __attribute__((always_inline)) FastWarp& warp_of(const Context* thread) {
+  return *reinterpret_cast<FastWarp*>((reinterpret_cast<uintptr_t>(thread) & ~(sizeof(FastWarp) - 1)) + kWarpOffset);
 }
 inline __attribute__((always_inline)) uint32_t number_of(const Context* thread) {
   return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(thread) / sizeof(Context)) % kMaxThreads;
@@ -108,8 +123,9 @@ void run_checked(const Launch& launch);
 
 // FAST mode's cold paths. Those that return a thread have made it the begin of a run and expect it to be resumed; any
 // but the first may leave the launch for good.
-Context* fast_serve(Block* block, uint32_t warp, uint32_t group);  // all of the group have arrived
-Context* fast_arrived();                                           // at the barrier: the last one, or no run goes on
-Context* fast_next_run();                                          // this thread waits and no run goes on
+Context* fast_serve(uint32_t group);  // all of a part of the warp have arrived
+Context* fast_serve_warp();           // all lanes have
+Context* fast_arrived();              // at the barrier: the last one, or no run goes on
+Context* fast_next_run();             // this thread waits and no run goes on
 void fast_poll();
 }  // namespace simt
