@@ -42,8 +42,7 @@ __global__ void __launch_bounds__(MAX_THREADS, 2) lookback_items(AffineRows rows
   const TilePlace tile = take_tile(lookback, shared);
   const TileSpan<ITEMS> span(rows, tile);
   float a[ITEMS], b[ITEMS];
-  span.load(rows.arrays.a, 1.0f, a);
-  span.load(rows.arrays.b, 0.0f, b);
+  span.load(rows.arrays, a, b);
 
   // A strip is scanned across the warp by itself; lane 31 composes the strips of its warp.
   constexpr int SIZE = TileSpan<ITEMS>::SIZE, STRIPS = ITEMS / SIZE;

@@ -60,22 +60,25 @@ struct TileSpan {
     return (warp * (ITEMS / SIZE) + i / SIZE) * (WARP * SIZE) + lane * SIZE + i % SIZE;
   }
 
-  // This thread's elements; `outside` where a position is not in the row. The test for the whole tile comes first, so
-  // that all loads of a thread can be in flight together.
-  __device__ void load(const float* array, float outside, float (&x)[ITEMS]) const {
+  // This thread's maps; the identity where a position is not in the row. In a whole tile all groups of both arrays
+  // are requested before any is looked at, so that the latency of memory is paid once.
+  __device__ void load(const AffineArrays& arrays, float (&a)[ITEMS], float (&b)[ITEMS]) const {
     if (begin == 0 && end == int(blockDim.x) * ITEMS) {
+      Group<SIZE> of_a[ITEMS / SIZE], of_b[ITEMS / SIZE];
 #pragma unroll
-      for (int i = 0; i < ITEMS; i += SIZE) load_whole(array, i, x);
-    } else {
-#pragma unroll
-      for (int i = 0; i < ITEMS; i += SIZE) {
-        if (whole(position(i))) {
-          load_whole(array, i, x);
-        } else {
-#pragma unroll
-          for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? array[at(position(k))] : outside;
-        }
+      for (int s = 0; s < ITEMS / SIZE; s++) {
+        const int64_t group = lowest(position(s * SIZE));
+        of_a[s] = load_group(reinterpret_cast<const Group<SIZE>*>(arrays.a + group));
+        of_b[s] = load_group(reinterpret_cast<const Group<SIZE>*>(arrays.b + group));
       }
+#pragma unroll
+      for (int s = 0; s < ITEMS / SIZE; s++) {
+        take(of_a[s], s * SIZE, a);
+        take(of_b[s], s * SIZE, b);
+      }
+    } else {
+      load_part(arrays.a, 1.0f, a);
+      load_part(arrays.b, 0.0f, b);
     }
   }
 
@@ -96,10 +99,21 @@ struct TileSpan {
   }
 
  private:
-  __device__ void load_whole(const float* array, int i, float (&x)[ITEMS]) const {
-    const Group<SIZE> group = load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(position(i))));
+  // A group's items in scan order, as items i and following.
+  __device__ void take(const Group<SIZE>& group, int i, float (&x)[ITEMS]) const {
 #pragma unroll
     for (int k = 0; k < SIZE; k++) x[i + k] = group.item[reverse ? SIZE - 1 - k : k];
+  }
+  __device__ void load_part(const float* array, float outside, float (&x)[ITEMS]) const {
+#pragma unroll
+    for (int i = 0; i < ITEMS; i += SIZE) {
+      if (whole(position(i))) {
+        take(load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(position(i)))), i, x);
+      } else {
+#pragma unroll
+        for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? array[at(position(k))] : outside;
+      }
+    }
   }
   __device__ int64_t at(int position) const { return reverse ? origin - position : origin + position; }
   __device__ bool holds(int position) const { return position >= begin && position < end; }
