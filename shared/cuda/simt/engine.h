@@ -31,7 +31,7 @@ struct Resident {
   uint3 thread_index[kMaxThreads];
   Polling polling[kMaxThreads];
   Warp warp[kMaxWarps];
-  const void* meeting_pc[kMaxWarps][kLanes];  // of the collective a group waits in, by its lowest lane
+  const void* meeting_pc[kMaxWarps][kLanes];  // of the collective a group waits in
   const char* barrier_file;
   int barrier_line;
   Stacks stacks{Stacks::Layout::guarded};

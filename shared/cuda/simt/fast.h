@@ -1,6 +1,7 @@
 // FAST mode's primitives, inlined into the kernel: one resident block per worker, its threads as fibers that
 // switch only where they wait. Results only; nothing is checked beyond what would hang the worker.
 #pragma once
+#include "serve.h"
 #include "switch.h"
 
 namespace simt {
@@ -42,7 +43,7 @@ SIMT_INLINE void meet_warp(FastWarp& warp) {
 // The same for the lanes of a mask. The last to arrive serves all, which return served.
 SIMT_INLINE void meet_part(FastWarp& warp, uint32_t mask, Collective kind) {
   Context *from = current.context, *next = from + 1;
-  const uint32_t group = __builtin_ctz(mask);
+  const uint32_t group = group_of(warp.part, mask);
   warp.part.mask[group] = mask;
   warp.part.kind[group] = kind;
   if ((warp.part.arrived[group] |= 1u << lane()) == (mask & warp.live))

@@ -37,7 +37,7 @@ struct Launch {
 enum class Collective : uint8_t { sync, exchange, ballot };
 struct Warp {
   uint64_t value[kLanes], result[kLanes];
-  uint32_t arrived[kLanes], mask[kLanes];  // by the lowest lane of the group
+  uint32_t arrived[kLanes], mask[kLanes];  // by group, see group_of
   Collective kind[kLanes];
   uint8_t source[kLanes];
 };

@@ -12,6 +12,16 @@ const char* kind_name(Collective kind) {
   return kind == Collective::sync ? "__syncwarp" : kind == Collective::exchange ? "a shuffle" : "a ballot";
 }
 
+// Whether a group that waits and a lane's call of another mask can both come to their end. Masks apart have nothing to
+// do with each other. One within the other is in order while the smaller's lanes can all get there before they join
+// the larger; masks that overlap otherwise are taken for a mistake.
+bool compatible(uint32_t group_mask, uint32_t arrived, uint32_t mask, uint32_t lane) {
+  if (!(group_mask & mask)) return true;
+  if (!(mask & ~group_mask)) return !(arrived & mask);
+  if (!(group_mask & ~mask)) return !(group_mask >> lane & 1);
+  return false;
+}
+
 // Lanes meet by mask: all lanes of a mask must name the same one, and call the same kind of collective.
 void check_mask(const Resident* b, uint32_t w, uint32_t lane, uint32_t mask, Collective kind, const void* pc) {
   if (!(mask >> lane & 1)) {
@@ -21,8 +31,10 @@ void check_mask(const Resident* b, uint32_t w, uint32_t lane, uint32_t mask, Col
   }
   const Warp& warp = b->warp[w];
   for (uint32_t group = 0; group < kLanes; group++) {
-    if (!warp.arrived[group] || !(warp.mask[group] & mask)) continue;
-    if (warp.mask[group] == mask && warp.kind[group] == kind) continue;
+    if (!warp.arrived[group]) continue;
+    if (warp.mask[group] == mask ? warp.kind[group] == kind
+                                 : compatible(warp.mask[group], warp.arrived[group], mask, lane))
+      continue;
     record(
         SCANHOST_DIVERGENCE,
         "%s: lane %u calls %s with mask 0x%08x, pc 0x%zx, while lanes 0x%08x of its warp wait in %s with mask 0x%08x, "
@@ -87,7 +99,7 @@ uint64_t checked_meet(Collective kind, uint32_t mask, uint64_t bits, uint32_t so
   Warp& warp = b->warp[w];
   warp.value[lane] = bits;
   warp.source[lane] = static_cast<uint8_t>(source);
-  const uint32_t group = __builtin_ctz(mask);
+  const uint32_t group = group_of(warp, mask);
   warp.mask[group] = mask;
   warp.kind[group] = kind;
   warp.arrived[group] |= 1u << lane;

@@ -211,3 +211,24 @@ __global__ void count_in_shared(Arrays x) {
   __syncthreads();
   x.h[threadIdx.x] = float(arrived);
 }
+
+// Barriers among threads of which some have left, and collectives of whole and of half warps between them.
+__global__ void mixed(Arrays x) {
+  __shared__ unsigned first[3];
+  const int t = threadIdx.x, warp = t / 32, lane = t % 32;
+  if (t >= 70) return;
+  const unsigned half = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+  unsigned v = t;
+  for (int round = 0; round < 6; round++) {
+    if (warp == 2 && round == 3) break;
+    if (warp < 2) {
+      v += __shfl_xor_sync(half, v, round + 1);
+      if (round % 2) v += __popc(__ballot_sync(~0u, v & 1)) + __shfl_up_sync(~0u, v, 3);
+    }
+    if (lane == 0) first[warp] = v;
+    __syncthreads();
+    v = (v + first[(warp + 1) % (round < 3 ? 3 : 2)]) & 0xfffff;
+    __syncthreads();
+  }
+  x.h[t] = float(v);
+}

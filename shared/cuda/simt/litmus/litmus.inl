@@ -84,6 +84,7 @@ void run_semantics(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 64, stream);
   launch(semantics, dim3(1), dim3(64), 0, stream, x, reinterpret_cast<int*>(workspace));
 }
+void run_mixed(const Arrays& x, char*, Stream stream) { launch(mixed, dim3(5), dim3(100), 0, stream, x); }
 
 const struct {
   const char* name;
@@ -126,6 +127,7 @@ const struct {
     {"neighbours/unordered", run_neighbours<UNORDERED_NEIGHBOUR>},
     {"count_in_shared", run_count_in_shared<CORRECT>},
     {"count_in_shared/uninitialised", run_count_in_shared<UNINITIALISED>},
+    {"mixed", run_mixed},
     {"semantics", run_semantics},
 };
 

@@ -3,6 +3,7 @@ package litmus
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 )
 
@@ -84,4 +85,62 @@ func TestFastWithSeveralWorkers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Every schedule gives the result that the lanes would have in step.
+func TestMixedMeetings(t *testing.T) {
+	want := mixed()
+	inputs := make([]float32, len(want))
+	for _, mode := range modes() {
+		for seed := uint64(1); seed <= 10; seed++ {
+			r, err := Run{Name: "mixed", Mode: mode, Seed: seed, Workers: uint32(1 + seed%2), A: inputs, B: inputs}.Do()
+			if err != nil || r.Status != OK {
+				t.Fatalf("mode %d seed %d: %v, status %d: %s", mode, seed, err, r.Status, r.Text)
+			}
+			for i, v := range want {
+				if r.H[i] != float32(v) {
+					t.Fatalf("mode %d seed %d: thread %d has %v, want %d", mode, seed, i, r.H[i], v)
+				}
+			}
+		}
+	}
+}
+
+// mixed is kernel mixed, a step of all threads at a time.
+func mixed() []uint32 {
+	v := make([]uint32, 70)
+	for i := range v {
+		v[i] = uint32(i)
+	}
+	for round := range 6 {
+		warps := 3
+		if round >= 3 {
+			warps = 2
+		}
+		was := slices.Clone(v)
+		for i := range 64 {
+			v[i] += was[i/16*16+(i%16^(round+1))]
+		}
+		if round%2 == 1 {
+			was = slices.Clone(v)
+			for i := range 64 {
+				votes := uint32(0)
+				for _, w := range was[i/32*32 : i/32*32+32] {
+					votes += w & 1
+				}
+				from := i
+				if i%32 >= 3 {
+					from = i - 3
+				}
+				v[i] += votes + was[from]
+			}
+		}
+		first := []uint32{v[0], v[32], v[64]}
+		for i := range v {
+			if i/32 < warps {
+				v[i] = (v[i] + first[(i/32+1)%warps]) & 0xfffff
+			}
+		}
+	}
+	return v
 }
