@@ -119,6 +119,7 @@ Exit status: 0 all pass, 1 some kernel failed, 2 usage or environment, 3 interru
 		newVerify(shared),
 		newBench(shared),
 		newCompare(shared),
+		newBits(shared),
 		newReport(shared),
 		newScan(shared),
 		newList(shared),
