@@ -68,7 +68,8 @@ func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progr
 		return err
 	}
 	defer func() { err = errors.Join(err, place.close()) }()
-	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill}
+	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill,
+		Parallel: kernelsAtATime(backend)}
 	run.Kernels, err = engine.Run(ctx, built.targets)
 	j.completeReplays(run.Kernels)
 	return err
@@ -164,4 +165,12 @@ func device(ctx context.Context, backend string) string {
 		return "cuda"
 	}
 	return gpus[0].Folder()
+}
+
+// kernelsAtATime is 1 on a GPU. The simulated one leaves cores idle where a case is explored, which one thread does.
+func kernelsAtATime(backend string) int {
+	if backend == "simt" {
+		return 2
+	}
+	return 1
 }

@@ -34,6 +34,11 @@ type trial struct {
 func (r *kernelRun) judge(ctx context.Context, c op.Case) (CaseResult, *failure) {
 	t := &trial{kernelRun: r, c: c, data: map[string][]byte{}}
 	t.res = CaseResult{Case: c.Name, Regime: c.Regime, Problem: c.Problem, Tuning: r.engine.Options.Tuning, Verdict: Pass}
+	if elements(c.Problem) > repeatElements {
+		r.engine.large.Lock()
+		defer r.engine.large.Unlock()
+		defer func() { r.scratch = nil }()
+	}
 	started := time.Now()
 	f := t.run(ctx)
 	if f != nil {

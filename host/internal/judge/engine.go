@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"scanhost/host/internal/buffers"
@@ -102,40 +103,74 @@ type Engine struct {
 	// AfterKill proves that the device still works after a plugin was killed. nil where there is nothing
 	// to prove.
 	AfterKill func(context.Context) error
+	// Parallel is how many kernels are judged at a time; 0 means 1. On a GPU one plugin at a time holds the device.
+	Parallel int
+
+	mu     sync.Mutex // guards wedged, and one call of Progress at a time
+	wedged error
+	large  sync.Mutex // held by the one case at a time that needs much memory
 }
 
-// Run judges every op of every target, one after the other. Its error is the host's own trouble; what
-// plugins do is in the results. With a cancelled context it returns what it has.
+// Run judges every op of every target, Parallel of them at a time. Its error is the host's own trouble; what
+// plugins do is in the results, which are in the order of the targets. With a cancelled context it returns what it has.
 func (e *Engine) Run(ctx context.Context, targets []Target) ([]KernelResult, error) {
-	var out []KernelResult
-	var wedged error
+	var runs []*kernelRun
 	for _, t := range targets {
-		for _, o := range t.Manifest.Ops {
-			r := &kernelRun{engine: e, target: t, declared: o}
-			switch {
-			case t.Refused != "":
-				r.refuse(t.Refused, t.Reason)
-			case wedged != nil:
-				r.refuse(NotRun, wedged.Error())
-			case ctx.Err() != nil:
-				r.refuse(Interrupted, "before it began")
-			default:
-				wedged = r.run(ctx)
-			}
-			out = append(out, r.result)
-			e.report(Event{Plugin: t.Manifest.Name, Op: o.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
+		ops := t.Manifest.Ops
+		if len(ops) == 0 { // a manifest that could not be read
+			ops = []contract.Op{{}}
 		}
-		if len(t.Manifest.Ops) == 0 {
-			r := &kernelRun{engine: e, target: t}
-			r.refuse(t.Refused, t.Reason)
-			out = append(out, r.result)
+		for _, o := range ops {
+			runs = append(runs, &kernelRun{engine: e, target: t, declared: o})
 		}
 	}
-	return out, wedged
+	free := make(chan struct{}, max(1, e.Parallel))
+	var all sync.WaitGroup
+	for _, r := range runs {
+		free <- struct{}{}
+		all.Go(func() {
+			r.runOrRefuse(ctx)
+			<-free
+		})
+	}
+	all.Wait()
+	out := make([]KernelResult, len(runs))
+	for i, r := range runs {
+		out[i] = r.result
+	}
+	return out, e.trouble(nil)
+}
+
+// trouble remembers the first reason to give a device no more work, and returns it.
+func (e *Engine) trouble(wedged error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.wedged == nil {
+		e.wedged = wedged
+	}
+	return e.wedged
+}
+
+func (r *kernelRun) runOrRefuse(ctx context.Context) {
+	e, t := r.engine, r.target
+	wedged := e.trouble(nil)
+	switch {
+	case t.Refused != "":
+		r.refuse(t.Refused, t.Reason)
+	case wedged != nil:
+		r.refuse(NotRun, wedged.Error())
+	case ctx.Err() != nil:
+		r.refuse(Interrupted, "before it began")
+	default:
+		e.trouble(r.run(ctx))
+	}
+	e.report(Event{Plugin: t.Manifest.Name, Op: r.declared.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
 }
 
 func (e *Engine) report(ev Event) {
 	if e.Progress != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		e.Progress(ev)
 	}
 }

@@ -172,3 +172,29 @@ func TestRefusedTargetIsARow(t *testing.T) {
 		t.Errorf("results %+v, error %v", results, err)
 	}
 }
+
+func TestKernelsSideBySideKeepTheirRows(t *testing.T) {
+	t.Parallel()
+	e := engine(t, small(t, 3))
+	e.Parallel = 3
+	finished := map[string]bool{} // Progress is called by one kernel at a time
+	e.Progress = func(ev Event) {
+		if ev.Kernel != nil {
+			finished[ev.Plugin] = true
+		}
+	}
+	faults := []string{"none", "wrong-answer", "exit-in-launch", "none"}
+	var targets []Target
+	for _, f := range faults {
+		targets = append(targets, target(t, f))
+	}
+	results, err := e.Run(context.Background(), targets)
+	if err != nil || len(results) != len(faults) || len(finished) != 3 {
+		t.Fatalf("%d results, %d plugins reported, error %v", len(results), len(finished), err)
+	}
+	for i, want := range []Verdict{Pass, Wrong, Crashed, Pass} {
+		if results[i].Verdict != want || results[i].Plugin != faulty.PluginName(faults[i]) {
+			t.Errorf("row %d is %s, %s; want %s of %s", i, results[i].Plugin, results[i].Verdict, want, faults[i])
+		}
+	}
+}

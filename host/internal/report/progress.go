@@ -11,7 +11,7 @@ import (
 	"scanhost/host/internal/judge"
 )
 
-// Progress shows what is going on: on a terminal one line per plugin that moves while the plugin is at
+// Progress shows what is going on: on a terminal one line that moves while a plugin is at
 // work, elsewhere a plain line when a plugin is done. Its methods may be called from several goroutines.
 type Progress struct {
 	mu    sync.Mutex
@@ -36,6 +36,11 @@ func (p *Progress) Note(format string, args ...any) {
 func (p *Progress) Begin(plugin string, cases int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.show(plugin, cases)
+}
+
+// show gives the line to a plugin. Where several are at work, it goes to the one that was heard of last.
+func (p *Progress) show(plugin string, cases int) {
 	p.clear()
 	p.name = plugin
 	if !p.style.Terminal {
@@ -53,17 +58,20 @@ func (p *Progress) Begin(plugin string, cases int) {
 		progressbar.OptionSetRenderBlankState(true))
 }
 
-// Case counts one finished case of the plugin at work.
-func (p *Progress) Case(c judge.CaseResult) {
+// Case counts one finished case.
+func (p *Progress) Case(e judge.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bar == nil {
+	if !p.style.Terminal {
 		return
 	}
-	if c.Verdict.Failure() {
-		p.bar.Describe(p.name + " (" + string(c.Verdict) + ")")
+	if p.bar == nil || p.name != e.Plugin {
+		p.show(e.Plugin, e.Total)
 	}
-	_ = p.bar.Add(1) // a progress line that cannot be drawn is not worth a failure
+	if e.Case.Verdict.Failure() {
+		p.bar.Describe(p.name + " (" + string(e.Case.Verdict) + ")")
+	}
+	_ = p.bar.Set(e.Done) // a progress line that cannot be drawn is not worth a failure
 }
 
 // End replaces the moving line with the plugin's result.
@@ -92,7 +100,7 @@ func (p *Progress) Event(e judge.Event) {
 	case e.Kernel != nil:
 		p.End(*e.Kernel)
 	case e.Case != nil:
-		p.Case(*e.Case)
+		p.Case(e)
 	default:
 		p.Begin(e.Plugin, e.Total)
 	}

@@ -152,7 +152,7 @@ func TestProgressOffATerminalIsALinePerPlugin(t *testing.T) {
 	p.Note("building %d plugins", 2)
 	for _, k := range sample().Kernels[:2] {
 		p.Begin(k.Plugin, k.Run)
-		p.Case(judge.CaseResult{Verdict: judge.Pass})
+		p.Case(judge.Event{Plugin: "lookback", Done: 1, Total: 10, Case: &judge.CaseResult{Verdict: judge.Pass}})
 		p.End(k)
 	}
 	golden(t, "progress.golden", b.Bytes())
@@ -163,8 +163,8 @@ func TestProgressOnATerminalLeavesOnlyResults(t *testing.T) {
 	p := &Progress{w: &b, style: Style{Terminal: true, Width: 80}}
 	k := sample().Kernels[0]
 	p.Begin(k.Plugin, 2)
-	p.Case(judge.CaseResult{Verdict: judge.Pass})
-	p.Case(judge.CaseResult{Verdict: judge.Wrong})
+	p.Case(judge.Event{Plugin: "lookback", Done: 1, Total: 10, Case: &judge.CaseResult{Verdict: judge.Pass}})
+	p.Case(judge.Event{Plugin: "lookback", Done: 1, Total: 10, Case: &judge.CaseResult{Verdict: judge.Wrong}})
 	p.End(k)
 	lines := strings.Split(b.String(), "\r")
 	if len(lines) < 4 {
