@@ -68,6 +68,13 @@ func (j benching) entries(targets []judge.Target, backend string) ([]bench.Entry
 	used := map[string]bool{}
 	var out []bench.Entry
 	for _, t := range targets {
+		for _, tunable := range t.Manifest.Tunables {
+			for _, v := range asked[tunable.Name] {
+				if !slices.Contains(tunable.Values, v) {
+					return nil, fmt.Errorf("plugin %s: %s is %d; accepted are %v", t.Manifest.Name, tunable.Name, v, tunable.Values)
+				}
+			}
+		}
 		for _, tuning := range tunings(t, asked, used) {
 			out = append(out, entry(t, tuning, backend))
 		}
@@ -268,7 +275,7 @@ type benchFiles struct{ dir string }
 const (
 	benchName    = "bench"
 	partialName  = "bench.partial"
-	countedUnder = "simt"
+	countedUnder = "counted"
 )
 
 func (j benching) files(ctx context.Context) (benchFiles, error) {

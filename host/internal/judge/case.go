@@ -13,6 +13,7 @@ import (
 
 	"scanhost/host/internal/buffers"
 	"scanhost/host/internal/launch"
+	"scanhost/host/internal/machine"
 	"scanhost/shared/contract"
 	"scanhost/shared/contract/kernelv1"
 	"scanhost/shared/op"
@@ -85,6 +86,9 @@ func (t *trial) makeArrays() error {
 	}
 	t.infos = t.op.Arrays(t.c.Problem)
 	t.arrays = make([]buffers.Array, len(t.infos))
+	if err := fits(t.infos); err != nil {
+		return err
+	}
 	for i, a := range t.infos {
 		if a.Shape == nil {
 			continue
@@ -103,6 +107,22 @@ func (t *trial) makeArrays() error {
 		if err != nil {
 			return fmt.Errorf("the host could not make %s of %d bytes: %w", a.Role, a.Bytes(), err)
 		}
+	}
+	return nil
+}
+
+// fits refuses arrays that the machine cannot hold twice, where the plugin maps them and as the host's copy, before
+// anything is allocated: the Go runtime ends the whole host when it runs out.
+func fits(arrays []op.Array) error {
+	var need int64
+	for _, a := range arrays {
+		if a.Shape != nil {
+			need += 2 * a.Bytes()
+		}
+	}
+	have, err := machine.AvailableMemory()
+	if err == nil && need > have/10*9 {
+		return fmt.Errorf("the case takes %.1f GB of this machine's memory, of which %.1f GB are available", float64(need)/1e9, float64(have)/1e9)
 	}
 	return nil
 }

@@ -198,3 +198,39 @@ func TestKernelsSideBySideKeepTheirRows(t *testing.T) {
 		}
 	}
 }
+
+func parsed(t *testing.T, name string) op.Case {
+	t.Helper()
+	o, err := op.Lookup("affine_scan")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := o.ParseCase(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestCaseBeyondTheMachineIsNotRun(t *testing.T) {
+	t.Parallel()
+	c := parsed(t, "affine_scan:near1:rows=1048576:length=1048576:none:fp32:seed=1")
+	results, err := engine(t, []op.Case{c}).Run(context.Background(), []Target{target(t, "none")})
+	if err != nil || results[0].Verdict != NotRun || !strings.Contains(results[0].Detail, "GB") {
+		t.Errorf("%s (%s), error %v; want not-run with the sizes", results[0].Verdict, results[0].Detail, err)
+	}
+}
+
+// A kernel may refuse what its manifest does not claim; refusing all that it claims makes the manifest a lie.
+func TestRefusalOfWhatIsNotDeclaredIsUnsupported(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Verdict{
+		"affine_scan:near1:rows=3:length=33:none:fp16:seed=1": Unsupported,
+		"affine_scan:near1:rows=3:length=33:none:fp32:seed=1": BadPlugin,
+	} {
+		results, _ := engine(t, []op.Case{parsed(t, name)}).Run(context.Background(), []Target{target(t, "unsupported-always")})
+		if results[0].Verdict != want {
+			t.Errorf("%s: %s (%s), want %s", name, results[0].Verdict, results[0].Detail, want)
+		}
+	}
+}

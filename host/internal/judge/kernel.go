@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -289,20 +290,28 @@ func (r *kernelRun) conclude() {
 	default:
 		r.result.Determinism = "not declared"
 	}
-	if r.result.Run > 0 || r.result.Verdict != Pass || r.result.Unsupported == 0 {
+	if r.result.Run > 0 || r.result.Verdict != Pass || len(r.result.Cases) == 0 {
 		return
 	}
-	r.result.Verdict, r.result.Detail = Unsupported, r.result.Cases[0].Detail
+	// Nothing ran: refused by the kernel, or beyond this machine.
+	r.result.Verdict, r.result.Detail = r.result.Cases[0].Verdict, r.result.Cases[0].Detail
 	for _, c := range r.result.Cases {
-		if !r.overCeiling(c.Problem) {
+		if c.Verdict == Unsupported && r.declares(c.Problem) {
 			r.result.Verdict, r.result.Detail = BadPlugin, "refused every case, also those that plugin.toml declares: "+c.Detail
 			return
 		}
 	}
 }
 
-func (r *kernelRun) overCeiling(p op.Problem) bool {
-	return r.declared.MaxLength > 0 && p.Dims["length"] > r.declared.MaxLength
+// declares says whether plugin.toml claims a problem.
+func (r *kernelRun) declares(p op.Problem) bool {
+	for _, option := range p.Options {
+		if !slices.Contains(r.declared.Options, option) {
+			return false
+		}
+	}
+	return slices.Contains(r.declared.DTypes, string(p.DType)) &&
+		(r.declared.MaxLength == 0 || p.Dims["length"] <= r.declared.MaxLength)
 }
 
 func (r *kernelRun) anyVerdict(v Verdict) bool {

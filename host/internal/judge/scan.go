@@ -17,6 +17,9 @@ import (
 // host's own trouble.
 func (e *Engine) Scan(ctx context.Context, target Target, p op.Problem, data map[string][]byte) (result KernelResult, err error) {
 	r := &kernelRun{engine: e, target: target, declared: contract.Op{Name: p.Op}}
+	if declared, ok := target.Manifest.Op(p.Op); ok {
+		r.declared = declared
+	}
 	r.begin()
 	started := time.Now()
 	defer func() { result.Time = time.Since(started) }()

@@ -300,3 +300,17 @@ func TestWriteLeavesOnlyItsTarget(t *testing.T) {
 		t.Errorf("the link is gone: %v, %v", stat, err)
 	}
 }
+
+// /dev/stdout is such a link when the output is a pipe; it must not become a file.
+func TestLinkToNothingIsNoOutput(t *testing.T) {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/proc/self/fd/no-such", link); err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckWritable(link); err == nil || !strings.Contains(err.Error(), "leads to no file") {
+		t.Errorf("error %v", err)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link is gone: %v", err)
+	}
+}

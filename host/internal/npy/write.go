@@ -59,6 +59,10 @@ func resolve(path string) (string, error) {
 	}
 	target, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
+		// A link to nothing, or to a pipe as /dev/stdout can be, would be replaced by a file.
+		if _, err := os.Lstat(path); err == nil {
+			return "", fmt.Errorf("%s: found a link that leads to no file; accepted for output is a file", path)
+		}
 		return path, nil
 	}
 	if err != nil {

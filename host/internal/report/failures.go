@@ -87,7 +87,7 @@ func printable(line string) string {
 func summary(run judge.Run) string {
 	passed, total := 0, len(run.Kernels)
 	for _, k := range run.Kernels {
-		if !k.Verdict.Failure() {
+		if k.Verdict == judge.Pass {
 			passed++
 		}
 	}
