@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"scanhost/host/internal/buffers"
@@ -16,6 +18,7 @@ import (
 type runningKeeper struct {
 	process *launch.Process
 	space   *buffers.Keeper
+	unlock  func()
 }
 
 // startKeeper starts the keeper and makes sure that the GPU works.
@@ -27,18 +30,47 @@ func startKeeper(ctx context.Context, built *discover.Built) (*runningKeeper, er
 	if err != nil {
 		return nil, fmt.Errorf("the keeper: %w", err)
 	}
-	k := &runningKeeper{p, buffers.NewKeeper(p)}
+	k := &runningKeeper{p, buffers.NewKeeper(p), func() {}}
 	if err := k.space.Canary(ctx); err != nil {
 		k.stop()
 		return nil, fmt.Errorf("the GPU does not work: %w", err)
 	}
+	if err := k.lock(ctx); err != nil {
+		k.stop()
+		return nil, err
+	}
 	return k, nil
+}
+
+// lock waits until no other host of this user works on the GPU: two that take turns without knowing of each other
+// would time and hang each other's kernels.
+func (k *runningKeeper) lock(ctx context.Context) error {
+	info, err := k.space.Info(ctx)
+	if err != nil {
+		return err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(cache, "scanhost")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	k.unlock, err = discover.Lock(ctx, filepath.Join(dir, info.Uuid+".lock"), func() {
+		fmt.Fprintf(os.Stderr, "waiting for another host that works on %s (%s)\n", info.Name, info.Uuid)
+	})
+	if err != nil {
+		k.unlock = func() {}
+	}
+	return err
 }
 
 // stop ends the keeper, also where the run was interrupted.
 func (k *runningKeeper) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
+	defer k.unlock()
 	return errors.Join(k.space.Close(), k.process.Stop(ctx))
 }
 

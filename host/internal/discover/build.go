@@ -147,7 +147,7 @@ func (b *builder) build(ctx context.Context, targets []*target) error {
 			return fmt.Errorf("the folder to build in: %w", err)
 		}
 	}
-	unlock, err := lock(ctx, filepath.Join(b.dir, "lock"), func() { b.request.Progress("waiting for another host that is building") })
+	unlock, err := Lock(ctx, filepath.Join(b.dir, "lock"), func() { b.request.Progress("waiting for another host that is building") })
 	if err != nil {
 		return err
 	}

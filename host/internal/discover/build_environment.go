@@ -26,7 +26,7 @@ func (b *builder) makeEnvironment(ctx context.Context, p Plugin, base python) (p
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return python{}, err
 	}
-	unlock, err := lock(ctx, folder+".lock", func() { b.request.Progress("waiting for another host that makes the same environment") })
+	unlock, err := Lock(ctx, folder+".lock", func() { b.request.Progress("waiting for another host that makes the same environment") })
 	if err != nil {
 		return python{}, err
 	}

@@ -20,12 +20,12 @@ import (
 // keptUnused is how long objects and executables stay in the cache folder after their last use.
 const keptUnused = 7 * 24 * time.Hour
 
-// lock takes the file's lock, which the system releases when its holder dies, however it dies. waiting is
+// Lock takes the file's lock, which the system releases when its holder dies, however it dies. waiting is
 // called once if another holds it.
-func lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
+func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("the lock of the folder to build in: %w", err)
+		return nil, fmt.Errorf("lock file: %w", err)
 	}
 	for told := false; ; {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

@@ -34,7 +34,7 @@ func TestHolderOfTheLock(t *testing.T) {
 	if path == "" {
 		t.Skip("started by TestLockOfAKilledBuilderIsFree")
 	}
-	if _, err := lock(t.Context(), path, func() {}); err != nil {
+	if _, err := Lock(t.Context(), path, func() {}); err != nil {
 		t.Fatal(err)
 	}
 	os.Stdout.WriteString("held\n")
@@ -59,7 +59,7 @@ func TestLockOfAKilledBuilderIsFree(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := lock(ctx, path, func() {}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Lock(ctx, path, func() {}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while it is held: %v, want the deadline", err)
 	}
 	waited := make(chan struct{})
@@ -69,7 +69,7 @@ func TestLockOfAKilledBuilderIsFree(t *testing.T) {
 	}()
 	ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	unlock, err := lock(ctx, path, func() { close(waited) })
+	unlock, err := Lock(ctx, path, func() { close(waited) })
 	if err != nil {
 		t.Fatal(err)
 	}
