@@ -86,19 +86,14 @@ func limits(targets []judge.Target) func(bench.Contender, op.Problem) string {
 	}
 }
 
-// showPrediction keeps the prediction where a sweep on a GPU finds its counts.
+// showPrediction prints and keeps a prediction.
 func (j benching) showPrediction(ctx context.Context, sweep bench.Sweep) error {
 	dir, err := judging{keep: true, results: j.options.results}.resultsFolder(ctx, "simt", j.errOut)
 	if err != nil {
 		return err
 	}
-	out := j.out
-	if j.options.json {
-		if err := report.JSON(out, sweep); err != nil {
-			return err
-		}
-		out = j.errOut
-	} else if err := report.SweepText(out, sweep, j.options.baseline, report.Brief, report.StyleOf(out)); err != nil {
+	out, err := j.print(sweep)
+	if err != nil {
 		return err
 	}
 	if dir == "" || sweep.Interrupted {
@@ -111,7 +106,8 @@ func (j benching) showPrediction(ctx context.Context, sweep bench.Sweep) error {
 	return err
 }
 
-// counted finds what a prediction on this machine has counted, for kernels that have not changed since.
+// counted finds what the committed prediction has counted, for kernels that have not changed since. It is made again by
+// host bench --model h200 --results results/counted.
 func (j benching) counted() bench.Counted {
 	s, err := bench.Load(filepath.Join(discover.Root(), "results", countedUnder, benchName+".json"))
 	if err != nil {

@@ -236,15 +236,18 @@ func withTwin(entries []bench.Entry) []bench.Entry {
 	return entries
 }
 
+// print writes a sweep in the form asked for, and says where further lines may go.
+func (j benching) print(sweep bench.Sweep) (rest io.Writer, err error) {
+	if j.options.json {
+		return j.errOut, report.JSON(j.out, sweep)
+	}
+	return j.out, report.SweepText(j.out, sweep, j.options.baseline, report.Brief, report.StyleOf(j.out))
+}
+
 // show reports a sweep and says by its error whether something failed.
 func (j benching) show(ctx context.Context, sweep bench.Sweep, files benchFiles) error {
-	out := j.out
-	if j.options.json {
-		if err := report.JSON(out, sweep); err != nil {
-			return err
-		}
-		out = j.errOut
-	} else if err := report.SweepText(out, sweep, j.options.baseline, report.Brief, report.StyleOf(out)); err != nil {
+	out, err := j.print(sweep)
+	if err != nil {
 		return err
 	}
 	path, err := files.save(sweep, j.options.baseline)

@@ -74,36 +74,31 @@ func (t *trial) run(ctx context.Context) *failure {
 	return t.release(ctx)
 }
 
-// makeArrays fills the inputs and lays out the outputs.
+// makeArrays makes the host's copies, with the inputs filled, and lays all of it out.
 func (t *trial) makeArrays() error {
 	if t.scratch == nil {
 		t.scratch = map[string][]byte{}
 	}
 	t.infos = t.op.Arrays(t.c.Problem)
-	t.arrays = make([]buffers.Array, len(t.infos))
 	if err := fits(t.infos); err != nil {
 		return err
 	}
-	for i, a := range t.infos {
+	for _, a := range t.infos {
 		if a.Shape == nil {
 			continue
 		}
 		if int64(cap(t.scratch[a.Role])) < a.Bytes() {
 			t.scratch[a.Role] = make([]byte, a.Bytes())
 		}
-		host := t.scratch[a.Role][:a.Bytes()]
-		t.data[a.Role] = host
-		var err error
+		t.data[a.Role] = t.scratch[a.Role][:a.Bytes()]
 		if a.Output {
-			t.arrays[i], err = t.engine.Space.Output(a)
-		} else if err = t.op.Fill(t.c, a.Role, host); err == nil {
-			t.arrays[i], err = t.engine.Space.Input(a, func(dst []byte) error { copy(dst, host); return nil })
+			continue
 		}
-		if err != nil {
-			return fmt.Errorf("the host could not make %s of %d bytes: %w", a.Role, a.Bytes(), err)
+		if err := t.op.Fill(t.c, a.Role, t.data[a.Role]); err != nil {
+			return fmt.Errorf("filling %s: %w", a.Role, err)
 		}
 	}
-	return nil
+	return t.placeArrays()
 }
 
 // fits refuses arrays that the machine cannot hold twice, where the plugin maps them and as the host's copy, before

@@ -49,8 +49,7 @@ type CaseResult struct {
 	Seed       uint64            `json:"seed,omitempty"`   // schedule seed that shows the failure
 	Time       time.Duration     `json:"time_ns"`          // wall time of the case
 	Counters   map[string]uint64 `json:"counters,omitempty"`
-	Replay     string            `json:"replay,omitempty"`      // command that repeats it; for failures
-	Lost       []string          `json:"lost_checks,omitempty"` // checks this backend could not make
+	Replay     string            `json:"replay,omitempty"` // command that repeats it; for failures
 }
 
 // KernelResult is the row of one kernel and op.

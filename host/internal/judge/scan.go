@@ -2,6 +2,7 @@ package judge
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"scanhost/host/internal/buffers"
@@ -64,7 +65,7 @@ func (t *trial) scan(ctx context.Context) error {
 	return nil
 }
 
-// placeArrays lays the caller's data out where the plugin can reach it.
+// placeArrays lays the host's data out where the plugin can reach it.
 func (t *trial) placeArrays() (err error) {
 	t.arrays = make([]buffers.Array, len(t.infos))
 	for i, a := range t.infos {
@@ -76,7 +77,7 @@ func (t *trial) placeArrays() (err error) {
 			t.arrays[i], err = t.engine.Space.Input(a, func(dst []byte) error { copy(dst, t.data[a.Role]); return nil })
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("the host could not make %s of %d bytes: %w", a.Role, a.Bytes(), err)
 		}
 	}
 	return nil
