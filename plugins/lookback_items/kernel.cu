@@ -94,8 +94,26 @@ struct Shape {
   }
 };
 
+// Where the workspace comes from: from Prepare, or from the stream's pool in each launch (docs/writeup.md, prediction
+// 3). What the pool gives is not zeroed.
+struct Workspace {
+  void* pointer;
+  bool each_launch;
+
+  Workspace(void* prepared, size_t bytes, bool each_launch, Stream stream)
+      : pointer(prepared), each_launch(each_launch) {
+    if (!each_launch) return;
+    pointer = allocate_on_stream(prepared, bytes, stream);
+    fill_bytes(pointer, 0, bytes, stream);
+  }
+  void done(Stream stream) const {
+    if (each_launch) free_on_stream(pointer, stream);
+  }
+};
+
 struct LookbackItems {
   static int items(const AffineProblem& p) { return int(p.tuning[0]); }
+  static bool allocates(const AffineProblem& p) { return p.tuning[1] == 1; }
 
   static const char* unsupported(const AffineProblem& p) {
     const int n = items(p);
@@ -130,12 +148,15 @@ struct LookbackItems {
   template <int ITEMS>
   static void enqueue_items(const AffineProblem& p, const AffineArrays& arrays, void* workspace, Stream stream) {
     const Shape shape(p.length, ITEMS);
+    const size_t bytes = workspace_bytes(p);
+    const Workspace scratch(workspace, bytes, allocates(p) && bytes > 0, stream);
     for_each_grid(p, arrays, shape.tiles_per_row, [&](const AffineRows& rows) {
       Lookback lookback = {nullptr, uint32_t(rows.rows), 1};
-      if (shape.tiles_per_row > 1) lookback = enqueue_begin(workspace, rows.rows, shape.tiles_per_row, stream);
+      if (shape.tiles_per_row > 1) lookback = enqueue_begin(scratch.pointer, rows.rows, shape.tiles_per_row, stream);
       launch(lookback_items<ITEMS>, dim3(unsigned(rows.rows * shape.tiles_per_row)), dim3(shape.threads), 0, stream,
              rows, lookback);
     });
+    scratch.done(stream);
   }
 };
 

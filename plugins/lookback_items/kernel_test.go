@@ -9,7 +9,7 @@ import (
 )
 
 func withItems(items int64) abitest.Kernel {
-	return abitest.Kernel{Tile: 512 * items, Tuning: []int64{items}}
+	return abitest.Kernel{Tile: 512 * items, Tuning: []int64{items, 0}}
 }
 
 func eachItems(t *testing.T, test func(*testing.T, abitest.Kernel)) {
@@ -24,6 +24,13 @@ func TestSuite(t *testing.T) {
 
 // The chain does not know how many items a thread has.
 func TestWorkspaceIsKept(t *testing.T) { withItems(4).Lookback(t) }
+
+// With a workspace that is new in each launch there is nothing to keep, and nothing may be taken for zero.
+func TestWorkspaceOfEachLaunch(t *testing.T) {
+	k := withItems(4)
+	k.Tuning = []int64{4, 1}
+	k.Suite(t)
+}
 
 func TestTraffic(t *testing.T) {
 	eachItems(t, func(t *testing.T, k abitest.Kernel) { k.Traffic(t, 1, 8*k.Tile, 2, 1, 0.3/float64(k.Tuning[0])) })
@@ -52,7 +59,7 @@ func TestItemsMustBeOfTheList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, status, text := kernel.Prepare(registry.Problem{DType: 1, Dims: []int64{1, 5}, Tuning: []int64{3}})
+	_, status, text := kernel.Prepare(registry.Problem{DType: 1, Dims: []int64{1, 5}, Tuning: []int64{3, 0}})
 	if status != registry.Unsupported || text != "items is 3; 1, 2, 4, 8 and 16 are accepted" {
 		t.Errorf("status %d, %q", status, text)
 	}

@@ -5,6 +5,8 @@
 //   launch(kernel, grid, block, shared_bytes, stream, args...)              kernel<<<...>>>(args...)
 //   launch_cooperative(kernel, grid, block, shared_bytes, stream, args...)  refused if the grid cannot be resident
 //   fill_bytes(pointer, byte, bytes, stream)              cudaMemsetAsync
+//   allocate_on_stream(prepared, bytes, stream), free_on_stream(pointer, stream)   cudaMallocAsync, cudaFreeAsync; simt
+//                                                         has no allocator: there it is `prepared`, spoilt
 //   load_relaxed, store_relaxed, load_acquire, store_release   tile status; T of 4, 8 or 16 bytes, one single access
 //   count_lookback_step()                                 one predecessor inspected (counted on simt only)
 //

@@ -44,6 +44,15 @@ inline void fill_bytes(void* pointer, int byte, size_t bytes, Stream stream) {
   cudaMemsetAsync(pointer, byte, bytes, stream);
 }
 
+// Uninitialised memory in the stream's order. An error stays behind as the runtime's last one, like a launch's.
+inline void* allocate_on_stream(void*, size_t bytes, Stream stream) {
+  void* pointer = nullptr;
+  cudaMallocAsync(&pointer, bytes, stream);
+  return pointer;
+}
+
+inline void free_on_stream(void* pointer, Stream stream) { cudaFreeAsync(pointer, stream); }
+
 __device__ __forceinline__ void count_lookback_step() {}
 
 // Status accesses: one instruction each, so that no size of word can be torn. 16-byte relaxed and acquire

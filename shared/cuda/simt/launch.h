@@ -54,4 +54,11 @@ void launch_cooperative(void (*kernel)(P...), dim3 grid, dim3 block, size_t shar
 }
 
 inline void fill_bytes(void* pointer, int byte, size_t bytes, Stream) { simt::fill(pointer, byte, bytes); }
+
+// What an allocation holds is anybody's guess; a kernel that takes it for zeros is found out.
+inline void* allocate_on_stream(void* prepared, size_t bytes, Stream) {
+  simt::fill(prepared, 0xa5, bytes);
+  return prepared;
+}
+inline void free_on_stream(void*, Stream) {}
 }  // namespace
