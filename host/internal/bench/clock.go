@@ -14,23 +14,43 @@ const (
 	eventTolerance = 0.02   // of the time of a launch
 	eventFloor     = 4e-7   // seconds of a launch, below which launching itself is most of what is timed
 	interceptFloor = 0.6e-3 // seconds
-	interceptPart  = 0.02   // of the median batch, which is what the noise of a slope makes of an intercept
+	interceptPart  = 0.02   // of the median batch
+	mostNoise      = 0.25   // of a slope; what is noisier is held to no more than that
 )
 
-// clockVerdict compares the clocks of a cell that has samples. The first answer is "" where they agree. reference and
-// drift are the keeper's own kernel's in the same rounds: its intercept, and by how much the host's clock runs ahead of
-// its device events. On an H200 that is 1 to 2 %, for kernels whose length is known as well, so it is the clocks'
-// and no plugin's doing.
-func clockVerdict(samples []Sample, reference, drift float64) (judge.Verdict, string) {
+// reference is the keeper's own kernel in the rounds of a cell.
+type reference struct {
+	intercept float64 // of its line
+	noise     float64 // of its slope: half the interval, as a part of it
+	drift     float64 // host's clock over device events, less 1
+}
+
+func newReference(samples []Sample, seed uint64) reference {
+	line, _ := TheilSen(samples)
+	return reference{line.Intercept, slopeNoise(samples, seed), drift(samples)}
+}
+
+// slopeNoise is how far a slope may be off by the scatter of its samples. Where launching is all that is timed, it is
+// tenths: launches of 4 us take 3.6 or 5.3, batch by batch, as the CPU at the other end of the queue has it.
+func slopeNoise(samples []Sample, seed uint64) float64 {
+	return min(uncertainty(samples, seed), mostNoise)
+}
+
+// clockVerdict compares the clocks of a cell that has samples. The first answer is "" where they agree. The drift of the
+// reference is 1 to 2 % on an H200, for kernels whose length is known as well, so it is the clocks' and no plugin's
+// doing. What the scatter of the samples makes of a slope or an intercept is no disagreement either; whoever
+// scatters them on purpose gets an interval as wide beside the time.
+func clockVerdict(samples []Sample, r reference, seed uint64) (judge.Verdict, string) {
+	noise := slopeNoise(samples, seed)
 	line, ok := TheilSen(samples)
 	if !ok || line.Slope <= 0 {
 		return judge.NoValidSample, fmt.Sprintf("%d samples make no line of rising time", len(samples))
 	}
 	if device, ok := deviceLine(samples); ok {
-		apart := math.Abs(line.Slope - device.Slope*(1+drift))
-		if apart > eventTolerance*line.Slope+eventFloor {
-			return judge.ClockMismatch, fmt.Sprintf("by the host's clock a launch takes %s, by the plugin's events %s; %.0f %% beside the clocks' own %+.1f %% is accepted",
-				micro(line.Slope), micro(device.Slope), 100*eventTolerance, 100*drift)
+		apart, accepted := math.Abs(line.Slope-device.Slope*(1+r.drift)), eventTolerance+slopeNoise(between(samples, line.Slope), seed)
+		if apart > accepted*line.Slope+eventFloor {
+			return judge.ClockMismatch, fmt.Sprintf("by the host's clock a launch takes %s, by the plugin's events %s; %.1f %% beside the clocks' own %+.1f %% is accepted",
+				micro(line.Slope), micro(device.Slope), 100*accepted, 100*r.drift)
 		}
 	}
 	batch := make([]float64, len(samples))
@@ -38,12 +58,23 @@ func clockVerdict(samples []Sample, reference, drift float64) (judge.Verdict, st
 		batch[i] = s.Seconds
 	}
 	// One launch's time is accepted in any case: a plugin that issues a launch in many steps cannot overlap the first.
-	accepted := max(interceptFloor+interceptPart*Median(batch), line.Slope)
-	if apart := math.Abs(line.Intercept - reference); apart > accepted {
-		return judge.ClockMismatch, fmt.Sprintf("a batch of no launches would take %s, and %s with the keeper's own kernel in the same rounds: work is hidden from the slope",
-			micro(line.Intercept), micro(reference))
+	accepted := max(interceptFloor+(interceptPart+math.Hypot(noise, r.noise))*Median(batch), line.Slope)
+	if apart := math.Abs(line.Intercept - r.intercept); apart > accepted {
+		return judge.ClockMismatch, fmt.Sprintf("a batch of no launches would take %s, and %s with the keeper's own kernel in the same rounds; %s between them is accepted: work is hidden from the slope",
+			micro(line.Intercept), micro(r.intercept), micro(accepted))
 	}
 	return "", ""
+}
+
+// between puts what the host's clock saw beside device events on a line of the given slope, so that its noise is that
+// of the disagreement: what both clocks saw alike is none.
+func between(samples []Sample, slope float64) []Sample {
+	apart := make([]Sample, len(samples))
+	for i, s := range samples {
+		s.Seconds = slope*float64(s.Launches) + s.Seconds - s.Device
+		apart[i] = s
+	}
+	return apart
 }
 
 // drift is how far the host's clock runs ahead of the device events of a kernel that is trusted; 0 where there are none.

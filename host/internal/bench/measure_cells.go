@@ -243,13 +243,13 @@ func (x *running) conclude(g *keeperGround, entrants, streams []*entrant) []Cell
 		time.Sleep(telemetryPeriod) // the last lease's readings
 		readings = x.telemetry.Readings()
 	}
-	reference, _ := TheilSen(streams[0].samples)
+	keeper := newReference(streams[0].samples, x.options().Seed)
 	least, written := g.op.MinimumTraffic(g.problem)
 	var cells []Cell
 	for _, e := range entrants {
 		c := e.cell
 		c.Samples = e.samples
-		c.Reference, c.Drift = reference.Intercept, drift(streams[0].samples)
+		c.Reference, c.ReferenceNoise, c.Drift = keeper.intercept, keeper.noise, keeper.drift
 		if label := joinTelemetry(c.Samples, e.leases, readings); label != "" {
 			c.Labels = append(c.Labels, label)
 		}
@@ -274,7 +274,7 @@ func (x *running) verdict(e *entrant, least int64) {
 		c.Verdict, c.Detail = string(e.out.verdict), e.out.detail
 		return
 	}
-	v, detail := clockVerdict(valid(c.Samples), c.Reference, c.Drift)
+	v, detail := clockVerdict(valid(c.Samples), reference{c.Reference, c.ReferenceNoise, c.Drift}, x.options().Seed)
 	if text := impossible(*c, least, x.sweep.GPU); v == "" && text != "" {
 		v, detail = judge.ImpossibleTime, text
 	}

@@ -75,10 +75,12 @@ type Cell struct {
 	Graph     Estimate `json:"graph,omitempty"`     // the same by graph replay, where launching dominates
 	Intercept float64  `json:"intercept_seconds"`   // of the fit
 	Reference float64  `json:"reference_intercept"` // of the keeper's own kernel in the same rounds
-	Drift     float64  `json:"reference_drift"`     // host\'s clock over device events for that kernel, less 1
-	Upper     float64  `json:"upper_seconds"`       // median of total / launches: a sound upper bound
-	Device    float64  `json:"device_seconds"`      // by the plugin's device events, never trusted alone
-	Discarded int      `json:"discarded,omitempty"` // samples left out, because clocks moved
+	// Of that kernel's slope: half the interval, as a part of it.
+	ReferenceNoise float64 `json:"reference_noise,omitempty"`
+	Drift          float64 `json:"reference_drift"`     // host\'s clock over device events for that kernel, less 1
+	Upper          float64 `json:"upper_seconds"`       // median of total / launches: a sound upper bound
+	Device         float64 `json:"device_seconds"`      // by the plugin's device events, never trusted alone
+	Discarded      int     `json:"discarded,omitempty"` // samples left out, because clocks moved
 
 	Launches int      `json:"launches"`         // timed
 	Checked  int      `json:"checked"`          // of those, with an output of their own that was compared
