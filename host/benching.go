@@ -49,6 +49,13 @@ func (j benching) stage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A launch on copied memory is mostly copying, and no timed output could be checked.
+	if exports, err := k.exports(ctx); err != nil || !exports {
+		if err == nil {
+			err = errors.New("bench times kernels in memory that the keeper owns, and " + noExport)
+		}
+		return nil, errors.Join(err, k.stop())
+	}
 	s := &stage{progress: progress, baseline: j.options.baseline, close: k.stop}
 	if s.entries, err = j.entries(built.targets, "cuda"); err != nil {
 		return nil, errors.Join(err, k.stop())

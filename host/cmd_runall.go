@@ -78,6 +78,7 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 // judgingFlags are those of every command that judges.
 type judgingFlags struct {
 	backend   backendFlag
+	memory    memoryFlag
 	seed      uint64
 	launches  int
 	schedules int
@@ -87,6 +88,7 @@ type judgingFlags struct {
 func (f *judgingFlags) add(cmd *cobra.Command) {
 	d := judge.DefaultOptions()
 	f.backend.add(cmd)
+	f.memory.add(cmd)
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", d.Seed, "seed of the suite's random shapes and values")
 	flags.IntVar(&f.launches, "launches", d.Launches, "launches of every case, compared bit for bit")

@@ -18,6 +18,7 @@ import (
 type scanOptions struct {
 	*sharedFlags
 	backend backendFlag
+	memory  memoryFlag
 	plugin  string
 	a, b    string
 	h0      string
@@ -66,6 +67,7 @@ func (o *scanOptions) add(cmd *cobra.Command) {
 	flags.BoolVar(&o.reverse, "reverse", false, "scan each row from its right end")
 	flags.StringToInt64Var(&o.set, "set", nil, "choose a tunable's value: name=value")
 	o.backend.add(cmd)
+	o.memory.add(cmd)
 	completeWith(cmd, "plugin", o.pluginNames)
 	completeWith(cmd, "dtype", cobra.FixedCompletions([]cobra.Completion{"fp32", "fp16", "bf16"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -136,14 +138,14 @@ func (o *scanOptions) compute(ctx context.Context, p discover.Plugin, problem op
 	if err != nil {
 		return result, err
 	}
-	place, err := built.workplace(ctx)
+	place, err := built.workplace(ctx, o.memory)
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, place.close()) }()
 	options := judge.DefaultOptions()
 	options.Tuning = o.set
-	engine := judge.Engine{Space: place.space, Options: options, AfterKill: place.afterKill}
+	engine := judge.Engine{Space: place.space, Options: options, AfterKill: place.afterKill, Needs: place.needs, Lost: place.lost}
 	return engine.Scan(ctx, built.targets[0], problem, data)
 }
 

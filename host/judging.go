@@ -63,12 +63,12 @@ func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progr
 	if err != nil {
 		return err
 	}
-	place, err := built.workplace(ctx)
+	place, err := built.workplace(ctx, j.flags.memory)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, place.close()) }()
-	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill,
+	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill, Needs: place.needs, Lost: place.lost,
 		Parallel: kernelsAtATime(backend)}
 	run.Kernels, err = engine.Run(ctx, built.targets)
 	j.completeReplays(run.Kernels)
@@ -81,6 +81,9 @@ func (j judging) completeReplays(kernels []judge.KernelResult) {
 	extra := ""
 	if j.options.Launches != judge.DefaultOptions().Launches {
 		extra = fmt.Sprintf(" --launches %d", j.options.Launches)
+	}
+	if m := j.flags.memory; m != "" && m != "auto" {
+		extra += " --memory " + string(m)
 	}
 	own := filepath.Join(discover.Root(), "plugins")
 	for i := range kernels {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"scanhost/host/internal/buffers"
@@ -97,7 +98,7 @@ func askKeeper(ctx context.Context) finding {
 	f.Found = fmt.Sprintf("%s, CUDA runtime %s, %.1f of %.1f GB free; buffers can be exported: %v", info.Name, info.Runtime,
 		float64(info.MemoryFreeBytes)/1e9, float64(info.MemoryBytes)/1e9, info.MemoryExport)
 	if !f.OK {
-		f.Fix = "the driver cannot export memory here (a container or an old driver); use --backend simt"
+		f.Fix = noExport + ": runs use --memory copied, and then " + strings.Join(lostByCopying, ", and ") + "; bench cannot run"
 	}
 	return f
 }

@@ -94,10 +94,12 @@ type workplace struct {
 	space     buffers.Space
 	afterKill func(context.Context) error
 	close     func() error
+	needs     string   // capability that a plugin must have to work on such memory
+	lost      []string // what cannot be checked on it
 }
 
 // workplace starts the keeper where the run is on a GPU.
-func (b builtTargets) workplace(ctx context.Context) (workplace, error) {
+func (b builtTargets) workplace(ctx context.Context, memory memoryFlag) (workplace, error) {
 	if b.keeper == nil {
 		return workplace{space: buffers.Memfd{}, close: func() error { return nil }}, nil
 	}
@@ -105,5 +107,13 @@ func (b builtTargets) workplace(ctx context.Context) (workplace, error) {
 	if err != nil {
 		return workplace{}, err
 	}
-	return workplace{space: k.space, afterKill: k.space.Canary, close: k.stop}, nil
+	w := workplace{space: k.space, afterKill: k.space.Canary, close: k.stop}
+	exports, err := k.exports(ctx)
+	if err == nil {
+		w, err = memory.choose(w, exports)
+	}
+	if err != nil {
+		return workplace{}, errors.Join(err, k.stop())
+	}
+	return w, nil
 }

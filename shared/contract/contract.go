@@ -26,6 +26,10 @@ const SocketFD = 3
 // CapabilityGraph is said by plugins that know LaunchRequest.graph.
 const CapabilityGraph = "graph"
 
+// CapabilityCopied is said by plugins that take buffers of host memory also where they run on a GPU, and copy them to
+// the device and back by themselves.
+const CapabilityCopied = "copied_memory"
+
 // MaxMessageBytes bounds a gRPC message in both directions; arrays never travel in one.
 const MaxMessageBytes = 4 << 20
 

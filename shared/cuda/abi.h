@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define SCANHOST_ABI 1
+#define SCANHOST_ABI 2
 #define SCANHOST_ARRAYS 16
 #define SCANHOST_DIMS 8
 #define SCANHOST_TUNABLES 8
@@ -94,11 +94,12 @@ typedef struct {
                 uint32_t launches, void* workspace, uint64_t workspace_bytes, const scanhost_simt* simt,
                 scanhost_report* report);
 
-  // Device memory. On simt the three are NULL: the SDK maps memfds and allocates host memory itself.
+  // Device memory. On simt these are NULL: the SDK maps memfds and allocates host memory itself.
   int (*map)(int fd, uint64_t bytes, int writable, void** pointer, char text[SCANHOST_TEXT]);
   int (*unmap)(void* pointer, uint64_t bytes, char text[SCANHOST_TEXT]);
   int (*allocate)(uint64_t bytes, void** pointer, char text[SCANHOST_TEXT]);  // zeroed
   int (*release)(void* pointer, char text[SCANHOST_TEXT]);
+  int (*copy_memory)(void* to, const void* from, uint64_t bytes, char text[SCANHOST_TEXT]);  // between host and device
 } scanhost_kernel;
 
 // Defined by the SDK; called from a static constructor of each copy.

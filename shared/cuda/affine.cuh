@@ -149,6 +149,7 @@ struct AffineExport {
     table.unmap = scanhost::unmap;
     table.allocate = scanhost::allocate;
     table.release = scanhost::release;
+    table.copy_memory = scanhost::copy_memory;
     scanhost_register(&table);
   }
 };

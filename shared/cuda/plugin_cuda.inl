@@ -291,4 +291,12 @@ inline int release(void* pointer, char text[SCANHOST_TEXT]) {
   return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaFree", text);
 }
 
+// For buffers that are host memory, where the keeper cannot export its own.
+inline int copy_memory(void* to, const void* from, uint64_t bytes, char text[SCANHOST_TEXT]) {
+  int status = detail::enter(text);
+  if (status != SCANHOST_OK) return status;
+  cudaError_t error = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
+  return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaMemcpy", text);
+}
+
 }  // namespace scanhost

@@ -25,7 +25,7 @@ func (m mapping) array(b *kernelv1.Buffer) (registry.Array, error) {
 	if !fits || b.Offset > m.bytes || bytes > m.bytes-b.Offset {
 		return registry.Array{}, fmt.Errorf("buffer %d (%s): %v of %v at byte %d is outside its mapping of %d bytes", b.Id, b.Role, b.Shape, b.Dtype, b.Offset, m.bytes)
 	}
-	return registry.Array{Pointer: unsafe.Add(m.base, b.Offset), Bytes: bytes, Writable: b.Writable}, nil
+	return registry.Array{Pointer: unsafe.Add(m.memory(), b.Offset), Bytes: bytes, Writable: b.Writable}, nil
 }
 
 // arrayBytes multiplies the shape out, unless the product leaves the limit on the way.
@@ -68,10 +68,22 @@ func (s *server) Launch(_ context.Context, r *kernelv1.LaunchRequest) (*kernelv1
 		}
 		simt.Graph = r.Handle
 	}
+	if err := p.toDevice(); err != nil {
+		return p.failedCopy(err), nil
+	}
 	w := s.workspace[p.op.Name()]
 	report := kernel.Run(p.problem, p.sets, registry.Batch{First: r.FirstSet, Launches: r.Launches,
 		Workspace: w.pointer, WorkspaceBytes: w.bytes, Simt: simt})
+	if report.Status == registry.OK {
+		if err := p.toHost(); err != nil {
+			return p.failedCopy(err), nil
+		}
+	}
 	return p.response(report), nil
+}
+
+func (p *prepared) failedCopy(err error) *kernelv1.LaunchResponse {
+	return &kernelv1.LaunchResponse{Finding: &kernelv1.Finding{Kind: kernelv1.Finding_DEVICE_ERROR, Text: err.Error()}}
 }
 
 func (p *prepared) response(r registry.Report) *kernelv1.LaunchResponse {

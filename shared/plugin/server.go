@@ -66,7 +66,7 @@ func (s *server) Describe(context.Context, *kernelv1.DescribeRequest) (*kernelv1
 	r := contract.Describe(s.manifest)
 	r.Backend, r.SourceHash = backend(), s.hash
 	if isCUDA() {
-		r.Capabilities = append(r.Capabilities, contract.CapabilityGraph)
+		r.Capabilities = append(r.Capabilities, contract.CapabilityGraph, contract.CapabilityCopied)
 	}
 	return r, nil
 }

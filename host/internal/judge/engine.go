@@ -103,6 +103,9 @@ type Engine struct {
 	// AfterKill proves that the device still works after a plugin was killed. nil where there is nothing
 	// to prove.
 	AfterKill func(context.Context) error
+	// Needs is a capability without which a plugin cannot work on a GPU in this space; Lost is what cannot be checked there.
+	Needs string
+	Lost  []string
 	// Parallel is how many kernels are judged at a time; 0 means 1. On a GPU one plugin at a time holds the device.
 	Parallel int
 

@@ -181,6 +181,12 @@ func (r *kernelRun) start(ctx context.Context) *failure {
 	if text := contract.Disagreement(r.target.Manifest, d); text != "" {
 		return r.end(ctx, &failure{verdict: BadPlugin, detail: "Describe: " + text})
 	}
+	if need := r.engine.Needs; need != "" && r.target.Backend == "cuda" {
+		if !slices.Contains(d.Capabilities, need) {
+			return r.end(ctx, &failure{verdict: Unsupported, detail: fmt.Sprintf("it takes no host memory on a GPU: it lacks capability %s, and the driver exports none of its own", need)})
+		}
+		r.result.Lost = r.engine.Lost
+	}
 	return nil
 }
 

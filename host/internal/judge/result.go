@@ -69,7 +69,8 @@ type KernelResult struct {
 	Time        time.Duration `json:"time_ns"`
 	Verdict     Verdict       `json:"verdict"` // Pass, or the verdict of the first failing case
 	Detail      string        `json:"detail,omitempty"`
-	Log         []string      `json:"log,omitempty"` // last lines of a plugin that failed
+	Lost        []string      `json:"lost_checks,omitempty"` // what could not be checked where the arrays were
+	Log         []string      `json:"log,omitempty"`         // last lines of a plugin that failed
 	Cases       []CaseResult  `json:"cases,omitempty"`
 }
 

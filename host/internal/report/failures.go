@@ -84,6 +84,16 @@ func printable(line string) string {
 	}, line)
 }
 
+// lost says once what could not be checked in a run. It stands beside the verdicts, since it is part of what they mean.
+func lost(run judge.Run) string {
+	for _, k := range run.Kernels {
+		if len(k.Lost) > 0 {
+			return "not checked, since plugins copied host memory: " + strings.Join(k.Lost, "; ") + "\n"
+		}
+	}
+	return ""
+}
+
 func summary(run judge.Run) string {
 	passed, total := 0, len(run.Kernels)
 	for _, k := range run.Kernels {

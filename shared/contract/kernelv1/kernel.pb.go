@@ -137,8 +137,10 @@ type BufferKind int32
 
 const (
 	BufferKind_BUFFER_KIND_UNSPECIFIED BufferKind = 0
-	BufferKind_BUFFER_KIND_MEMFD       BufferKind = 1 // host memory: mmap the descriptor, MAP_SHARED, inputs PROT_READ only
-	BufferKind_BUFFER_KIND_CUDA_VMM    BufferKind = 2 // device memory: cuMemImportFromShareableHandle, inputs PROT_READ only
+	// Host memory: mmap the descriptor, MAP_SHARED, inputs PROT_READ only. For backend cuda with capability
+	// "copied_memory" alone: there it is to be copied to the device and back.
+	BufferKind_BUFFER_KIND_MEMFD    BufferKind = 1
+	BufferKind_BUFFER_KIND_CUDA_VMM BufferKind = 2 // device memory: cuMemImportFromShareableHandle, inputs PROT_READ only
 )
 
 // Enum value maps for BufferKind.
@@ -400,7 +402,7 @@ type DescribeResponse struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`                                        // as in plugin.toml: [a-z][a-z0-9_]*
 	Version       string                 `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`                                  // semantic version of the plugin
 	Protocol      uint32                 `protobuf:"varint,3,opt,name=protocol,proto3" json:"protocol,omitempty"`                               // major version of this contract: 1
-	Capabilities  []string               `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`                        // minor additions this plugin knows: graph (LaunchRequest.graph)
+	Capabilities  []string               `protobuf:"bytes,4,rep,name=capabilities,proto3" json:"capabilities,omitempty"`                        // minor additions this plugin knows: graph (LaunchRequest.graph), copied_memory (BUFFER_KIND_MEMFD)
 	Ops           []*OpSupport           `protobuf:"bytes,5,rep,name=ops,proto3" json:"ops,omitempty"`                                          // one entry for each op
 	Backend       Backend                `protobuf:"varint,6,opt,name=backend,proto3,enum=scanhost.kernel.v1.Backend" json:"backend,omitempty"` // what this executable was built for
 	Tunables      []*Tunable             `protobuf:"bytes,7,rep,name=tunables,proto3" json:"tunables,omitempty"`

@@ -1,5 +1,6 @@
 // The glue between the C ABI (abi.h) and a kernel's enqueue function on the simulated GPU; plugin_cuda.inl is
-// its counterpart. Both offer namespace scanhost: copy_kind, run_batch, map, unmap, allocate, release.
+// its counterpart. Both offer namespace scanhost: copy_kind, run_batch, map, unmap, allocate, release,
+// copy_memory.
 #pragma once
 #include "batch.h"
 
@@ -16,6 +17,7 @@ constexpr decltype(scanhost_kernel::map) map = nullptr;
 constexpr decltype(scanhost_kernel::unmap) unmap = nullptr;
 constexpr decltype(scanhost_kernel::allocate) allocate = nullptr;
 constexpr decltype(scanhost_kernel::release) release = nullptr;
+constexpr decltype(scanhost_kernel::copy_memory) copy_memory = nullptr;
 
 // enqueue_one(problem, set, workspace, stream) enqueues one launch. Returns an enum scanhost_status.
 template <class EnqueueOne>

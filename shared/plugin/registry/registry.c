@@ -35,3 +35,7 @@ int scanhost_call_allocate(const scanhost_kernel* k, uint64_t bytes, void** poin
 }
 
 int scanhost_call_release(const scanhost_kernel* k, void* pointer, char* text) { return k->release(pointer, text); }
+
+int scanhost_call_copy(const scanhost_kernel* k, void* to, const void* from, uint64_t bytes, char* text) {
+  return k->copy_memory(to, from, bytes, text);
+}

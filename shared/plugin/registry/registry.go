@@ -17,6 +17,7 @@ int scanhost_call_map(const scanhost_kernel *, int, uint64_t, int, void **, char
 int scanhost_call_unmap(const scanhost_kernel *, void *, uint64_t, char *);
 int scanhost_call_allocate(const scanhost_kernel *, uint64_t, void **, char *);
 int scanhost_call_release(const scanhost_kernel *, void *, char *);
+int scanhost_call_copy(const scanhost_kernel *, void *, const void *, uint64_t, char *);
 */
 import "C"
 
@@ -233,6 +234,16 @@ func (k Kernel) Release(pointer unsafe.Pointer) error {
 	defer C.free(unsafe.Pointer(buffer))
 	if status := C.scanhost_call_release(k.c, pointer, buffer); status != C.SCANHOST_OK {
 		return fmt.Errorf("freeing device memory: %s", C.GoString(buffer))
+	}
+	return nil
+}
+
+// CopyMemory copies between host and device. CUDA copies only.
+func (k Kernel) CopyMemory(to, from unsafe.Pointer, bytes uint64) error {
+	buffer := newText()
+	defer C.free(unsafe.Pointer(buffer))
+	if status := C.scanhost_call_copy(k.c, to, from, C.uint64_t(bytes), buffer); status != C.SCANHOST_OK {
+		return fmt.Errorf("copying %d bytes between host and device: %s", bytes, C.GoString(buffer))
 	}
 	return nil
 }
