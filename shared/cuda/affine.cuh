@@ -8,14 +8,15 @@
 //   static size_t workspace_bytes(const AffineProblem&);
 //   static void enqueue(const AffineProblem&, const AffineArrays&, void* workspace, Stream);
 //
-// and ends with EXPORT_AFFINE_SCAN(that struct). enqueue never sees rows = 0 or length = 0: these need no
-// scan and are dealt with here.
+// and ends with EXPORT_AFFINE_SCAN(that struct). A kernel of several storage types has enqueue as a template over
+// StoredArrays<T>, and ends with EXPORT_STORED_AFFINE_SCAN(that struct, float, fp16, bf16). enqueue never sees
+// rows = 0 or length = 0: these need no scan and are dealt with here.
 //
 // Every rounding is written out (fmaf, or one operation for each statement) and contraction is off on both
 // compilers, so equal groupings give equal bits on every machine.
 #pragma once
 #include "abi.h"
-#include "device.cuh"
+#include "storage.cuh"
 
 struct Affine {
   float a, b;
@@ -34,17 +35,24 @@ struct AffineProblem {
   int64_t rows, length;
   bool reverse, h0, last_state;
   const int64_t* tuning;  // in the order of plugin.toml
+  int element_bytes;      // of a, b and h
 };
 
-struct AffineArrays {
-  const float *a, *b, *h0;  // h0 is nullptr when absent
-  float *h, *last;          // last is nullptr when absent
+// T is the storage type of a, b and h. States are fp32 always.
+template <class T>
+struct StoredArrays {
+  const T *a, *b;
+  const float* h0;  // nullptr when absent
+  T* h;
+  float* last;  // nullptr when absent
 };
+using AffineArrays = StoredArrays<float>;
 
 // What a kernel gets of one launch, by value. t counts in scan order: with reverse, t = 0 is the right end
 // of a row in memory.
-struct AffineRows {
-  AffineArrays arrays;
+template <class T>
+struct StoredRows {
+  StoredArrays<T> arrays;
   int64_t rows, length;
   bool reverse;
 
@@ -52,6 +60,7 @@ struct AffineRows {
   __device__ float initial(int64_t row) const { return arrays.h0 ? arrays.h0[row] : 0.0f; }
   __device__ bool ends_row(int64_t t) const { return arrays.last && t == length - 1; }
 };
+using AffineRows = StoredRows<float>;
 
 // Formats a reason for unsupported(). The text lasts until the next call in the same thread.
 template <class... Values>
@@ -72,17 +81,17 @@ constexpr int64_t rows_per_grid(int64_t rows, int64_t blocks_per_row) {
 static_assert(rows_per_grid(3000000000, 1) == MAX_BLOCKS, "rows beyond one grid go to the next");
 static_assert(rows_per_grid(70, 3) == 70 && rows_per_grid(5, MAX_BLOCKS) == 1, "a row is never split");
 
-// Calls enqueue_rows(AffineRows) for consecutive batches of rows, each of which fits in one grid.
-template <class EnqueueRows>
-void for_each_grid(const AffineProblem& problem, const AffineArrays& arrays, int64_t blocks_per_row,
+// Calls enqueue_rows(StoredRows) for consecutive batches of rows, each of which fits in one grid.
+template <class T, class EnqueueRows>
+void for_each_grid(const AffineProblem& problem, const StoredArrays<T>& arrays, int64_t blocks_per_row,
                    EnqueueRows enqueue_rows) {
   const int64_t step = rows_per_grid(problem.rows, blocks_per_row);
   for (int64_t first = 0; first < problem.rows; first += step) {
     const int64_t rest = problem.rows - first, skip = first * problem.length;
-    AffineArrays part = {arrays.a + skip, arrays.b + skip, arrays.h0, arrays.h + skip, arrays.last};
+    StoredArrays<T> part = {arrays.a + skip, arrays.b + skip, arrays.h0, arrays.h + skip, arrays.last};
     if (part.h0) part.h0 += first;
     if (part.last) part.last += first;
-    enqueue_rows(AffineRows{part, rest < step ? rest : step, problem.length, problem.reverse});
+    enqueue_rows(StoredRows<T>{part, rest < step ? rest : step, problem.length, problem.reverse});
   }
 }
 
@@ -92,8 +101,8 @@ __global__ void keep_states(const float* h0, float* last, int64_t rows) {
   if (row < rows) last[row] = h0 ? h0[row] : 0.0f;
 }
 
-template <class Kernel>
-void enqueue_affine(const AffineProblem& problem, const AffineArrays& arrays, void* workspace, Stream stream) {
+template <class Kernel, class T>
+void enqueue_affine(const AffineProblem& problem, const StoredArrays<T>& arrays, void* workspace, Stream stream) {
   constexpr unsigned threads = 256;
   if (problem.rows == 0) return;
   if (problem.length > 0) return Kernel::enqueue(problem, arrays, workspace, stream);
@@ -103,21 +112,36 @@ void enqueue_affine(const AffineProblem& problem, const AffineArrays& arrays, vo
 }
 
 inline AffineProblem affine_problem(const scanhost_problem& p) {
-  return {p.dims[0], p.dims[1], (p.options & 1) != 0, (p.options & 2) != 0, (p.options & 4) != 0, p.tuning};
+  return {p.dims[0],
+          p.dims[1],
+          (p.options & 1) != 0,
+          (p.options & 2) != 0,
+          (p.options & 4) != 0,
+          p.tuning,
+          p.dtype == dtype_of<float> ? 4 : 2};
 }
 
-inline AffineArrays affine_arrays(const scanhost_set& set) {
-  const auto input = [&](int i) { return static_cast<const float*>(set.arrays[i].pointer); };
-  const auto output = [&](int i) { return static_cast<float*>(set.arrays[i].pointer); };
-  return {input(0), input(1), input(2), output(3), output(4)};
+template <class T>
+StoredArrays<T> affine_arrays(const scanhost_set& set) {
+  const auto at = [&](int i) { return set.arrays[i].pointer; };
+  return {static_cast<const T*>(at(0)), static_cast<const T*>(at(1)), static_cast<const float*>(at(2)),
+          static_cast<T*>(at(3)), static_cast<float*>(at(4))};
 }
 
-// One copy's entry in the C ABI; its constructor registers it.
-template <class Kernel>
+template <class... Types>
+const char* refused_dtype(int dtype) {
+  char accepted[32] = "";
+  (snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), " %s", dtype_name(dtype_of<Types>)), ...);
+  return refusal("dtype is %s; this kernel stores%s", dtype_name(dtype), accepted);
+}
+
+// One copy's entry in the C ABI, for arrays of the given storage types; its constructor registers it.
+template <class Kernel, class... Types>
 struct AffineExport {
   static int prepare(const scanhost_problem* problem, uint64_t* workspace_bytes, char text[SCANHOST_TEXT]) {
     const AffineProblem p = affine_problem(*problem);
-    const char* reason = problem->dtype == 1 ? nullptr : "dtype is not fp32, the only one this kernel stores";
+    const bool stored = ((problem->dtype == dtype_of<Types>) || ...);
+    const char* reason = stored ? nullptr : refused_dtype<Types...>(problem->dtype);
     if (!reason && p.rows > 0 && p.length > 0) reason = Kernel::unsupported(p);
     if (reason) {
       snprintf(text, SCANHOST_TEXT, "%s", reason);
@@ -131,7 +155,11 @@ struct AffineExport {
                           uint32_t launches, void* workspace, uint64_t workspace_bytes, const scanhost_simt* simt,
                           scanhost_report* report) {
     const auto enqueue = [](const scanhost_problem& p, const scanhost_set& set, void* scratch, Stream stream) {
-      enqueue_affine<Kernel>(affine_problem(p), affine_arrays(set), scratch, stream);
+      const auto enqueue_as = [&](auto zero) {
+        using T = decltype(zero);
+        if (p.dtype == dtype_of<T>) enqueue_affine<Kernel>(affine_problem(p), affine_arrays<T>(set), scratch, stream);
+      };
+      (enqueue_as(Types{}), ...);
     };
     return scanhost::run_batch(problem, sets, n_sets, first, launches, workspace, workspace_bytes, simt, report,
                                enqueue);
@@ -154,4 +182,5 @@ struct AffineExport {
   }
 };
 
-#define EXPORT_AFFINE_SCAN(Kernel) static AffineExport<Kernel> exported_##Kernel;
+#define EXPORT_STORED_AFFINE_SCAN(Kernel, ...) static AffineExport<Kernel, __VA_ARGS__> exported_##Kernel;
+#define EXPORT_AFFINE_SCAN(Kernel) EXPORT_STORED_AFFINE_SCAN(Kernel, float)

@@ -9,10 +9,19 @@
 //                                                         has no allocator: there it is `prepared`, spoilt
 //   load_relaxed, store_relaxed, load_acquire, store_release   tile status; T of 4, 8 or 16 bytes, one single access
 //   count_lookback_step()                                 one predecessor inspected (counted on simt only)
+//   fp16, bf16; widen, narrow_fp16, narrow_bf16           what arrays may hold beside fp32 (see storage.cuh)
 //
 // A loop that waits for another block must read through load_relaxed or load_acquire: there the simulated GPU
 // switches to another thread. Arithmetic is explicit on both compilers: fmaf where fused, contraction off.
 #pragma once
+#include <cstdint>
+
+struct fp16 {
+  uint16_t bits;
+};
+struct bf16 {
+  uint16_t bits;
+};
 
 #ifdef __CUDACC__
 #include "device_nvcc.cuh"

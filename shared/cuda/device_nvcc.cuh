@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <type_traits>
 
@@ -54,6 +56,12 @@ inline void* allocate_on_stream(void*, size_t bytes, Stream stream) {
 inline void free_on_stream(void* pointer, Stream stream) { cudaFreeAsync(pointer, stream); }
 
 __device__ __forceinline__ void count_lookback_step() {}
+
+// Roundings are to nearest, ties to even; any NaN is stored as 0x7fff.
+__device__ __forceinline__ float widen(fp16 x) { return __half2float(__ushort_as_half(x.bits)); }
+__device__ __forceinline__ float widen(bf16 x) { return __uint_as_float(uint32_t(x.bits) << 16); }
+__device__ __forceinline__ fp16 narrow_fp16(float x) { return {__half_as_ushort(__float2half_rn(x))}; }
+__device__ __forceinline__ bf16 narrow_bf16(float x) { return {__bfloat16_as_ushort(__float2bfloat16_rn(x))}; }
 
 // Status accesses: one instruction each, so that no size of word can be torn. 16-byte relaxed and acquire
 // accesses need sm_70; the hardware keeps an aligned 128-bit access whole, though PTX promises that formally

@@ -5,28 +5,50 @@
 
 // A group is what one access moves. Rows are cut where an address is a multiple of a group, so that groups are
 // aligned in every row whatever its length; arrays start at such an address (kernel.proto, Buffer.offset).
-constexpr int group_size(int items) { return items < 4 ? items : 4; }
+constexpr int group_size(int items, int element_bytes = 4) {
+  return items < 16 / element_bytes ? items : 16 / element_bytes;
+}
 
-template <int SIZE>
-struct alignas(4 * SIZE) Group {
-  float item[SIZE];
+template <class T, int SIZE>
+struct alignas(sizeof(T) * SIZE) Group {
+  T item[SIZE];
 };
 
-__device__ inline Group<1> load_group(const Group<1>* p) { return {{__ldcs(&p->item[0])}}; }
-__device__ inline Group<2> load_group(const Group<2>* p) {
-  const float2 v = __ldcs(reinterpret_cast<const float2*>(p));
-  return {{v.x, v.y}};
+// The word that moves so many bytes in one access.
+template <int BYTES>
+struct AccessWord;
+template <>
+struct AccessWord<2> {
+  using type = unsigned short;
+};
+template <>
+struct AccessWord<4> {
+  using type = unsigned;
+};
+template <>
+struct AccessWord<8> {
+  using type = uint2;
+};
+template <>
+struct AccessWord<16> {
+  using type = uint4;
+};
+
+template <class T, int SIZE>
+__device__ inline Group<T, SIZE> load_group(const Group<T, SIZE>* p) {
+  using Word = typename AccessWord<sizeof *p>::type;
+  const Word word = __ldcs(reinterpret_cast<const Word*>(p));
+  Group<T, SIZE> group;
+  memcpy(&group, &word, sizeof group);
+  return group;
 }
-__device__ inline Group<4> load_group(const Group<4>* p) {
-  const float4 v = __ldcs(reinterpret_cast<const float4*>(p));
-  return {{v.x, v.y, v.z, v.w}};
-}
-__device__ inline void store_group(Group<1>* p, Group<1> g) { __stcs(&p->item[0], g.item[0]); }
-__device__ inline void store_group(Group<2>* p, Group<2> g) {
-  __stcs(reinterpret_cast<float2*>(p), make_float2(g.item[0], g.item[1]));
-}
-__device__ inline void store_group(Group<4>* p, Group<4> g) {
-  __stcs(reinterpret_cast<float4*>(p), make_float4(g.item[0], g.item[1], g.item[2], g.item[3]));
+
+template <class T, int SIZE>
+__device__ inline void store_group(Group<T, SIZE>* p, const Group<T, SIZE>& group) {
+  using Word = typename AccessWord<sizeof group>::type;
+  Word word;
+  memcpy(&word, &group, sizeof word);
+  __stcs(reinterpret_cast<Word*>(p), word);
 }
 
 // The part of a row that one tile covers. Positions count from the tile's start in scan order; a row that does
@@ -35,15 +57,16 @@ __device__ inline void store_group(Group<4>* p, Group<4> g) {
 // A warp has ITEMS / SIZE strips of 32 groups, one after another, and a lane has one group of each: so the lanes of
 // a warp move neighbouring groups in one access. Were all of a thread's elements neighbours, each access would
 // move half a sector for every lane, and L2 would limit the kernel before device memory does.
-template <int ITEMS>
+template <int ITEMS, class T = float>
 struct TileSpan {
-  static constexpr int SIZE = group_size(ITEMS);
+  static constexpr int SIZE = group_size(ITEMS, sizeof(T));
+  using Groups = Group<T, SIZE>;
   int64_t origin;  // index in memory of position 0
   int begin, end;  // positions that belong to the row
   int last;        // position of the row's last element; -1 when another tile has it
   bool reverse;
 
-  __device__ TileSpan(const AffineRows& rows, TilePlace tile) : reverse(rows.reverse) {
+  __device__ TileSpan(const StoredRows<T>& rows, TilePlace tile) : reverse(rows.reverse) {
     const int64_t first = tile.row * rows.length, past = first + rows.length;
     const int lead = int((reverse ? -past : first) & (SIZE - 1));
     const int64_t elements = int64_t(blockDim.x) * ITEMS, start = tile.index * elements;
@@ -62,14 +85,14 @@ struct TileSpan {
 
   // This thread's maps; the identity where a position is not in the row. In a whole tile all groups of both arrays
   // are requested before any is looked at, so that the latency of memory is paid once.
-  __device__ void load(const AffineArrays& arrays, float (&a)[ITEMS], float (&b)[ITEMS]) const {
+  __device__ void load(const StoredArrays<T>& arrays, float (&a)[ITEMS], float (&b)[ITEMS]) const {
     if (begin == 0 && end == int(blockDim.x) * ITEMS) {
-      Group<SIZE> of_a[ITEMS / SIZE], of_b[ITEMS / SIZE];
+      Groups of_a[ITEMS / SIZE], of_b[ITEMS / SIZE];
 #pragma unroll
       for (int s = 0; s < ITEMS / SIZE; s++) {
         const int64_t group = lowest(position(s * SIZE));
-        of_a[s] = load_group(reinterpret_cast<const Group<SIZE>*>(arrays.a + group));
-        of_b[s] = load_group(reinterpret_cast<const Group<SIZE>*>(arrays.b + group));
+        of_a[s] = load_group(reinterpret_cast<const Groups*>(arrays.a + group));
+        of_b[s] = load_group(reinterpret_cast<const Groups*>(arrays.b + group));
       }
 #pragma unroll
       for (int s = 0; s < ITEMS / SIZE; s++) {
@@ -82,36 +105,36 @@ struct TileSpan {
     }
   }
 
-  __device__ void store(float* array, const float (&x)[ITEMS]) const {
+  __device__ void store(T* array, const float (&x)[ITEMS]) const {
 #pragma unroll
     for (int i = 0; i < ITEMS; i += SIZE) {
       if (whole(position(i))) {
-        Group<SIZE> group;
+        Groups group;
 #pragma unroll
-        for (int k = 0; k < SIZE; k++) group.item[k] = x[i + (reverse ? SIZE - 1 - k : k)];
-        store_group(reinterpret_cast<Group<SIZE>*>(array + lowest(position(i))), group);
+        for (int k = 0; k < SIZE; k++) group.item[k] = narrow<T>(x[i + (reverse ? SIZE - 1 - k : k)]);
+        store_group(reinterpret_cast<Groups*>(array + lowest(position(i))), group);
       } else {
 #pragma unroll
         for (int k = i; k < i + SIZE; k++)
-          if (holds(position(k))) array[at(position(k))] = x[k];
+          if (holds(position(k))) array[at(position(k))] = narrow<T>(x[k]);
       }
     }
   }
 
  private:
   // A group's items in scan order, as items i and following.
-  __device__ void take(const Group<SIZE>& group, int i, float (&x)[ITEMS]) const {
+  __device__ void take(const Groups& group, int i, float (&x)[ITEMS]) const {
 #pragma unroll
-    for (int k = 0; k < SIZE; k++) x[i + k] = group.item[reverse ? SIZE - 1 - k : k];
+    for (int k = 0; k < SIZE; k++) x[i + k] = widen(group.item[reverse ? SIZE - 1 - k : k]);
   }
-  __device__ void load_part(const float* array, float outside, float (&x)[ITEMS]) const {
+  __device__ void load_part(const T* array, float outside, float (&x)[ITEMS]) const {
 #pragma unroll
     for (int i = 0; i < ITEMS; i += SIZE) {
       if (whole(position(i))) {
-        take(load_group(reinterpret_cast<const Group<SIZE>*>(array + lowest(position(i)))), i, x);
+        take(load_group(reinterpret_cast<const Groups*>(array + lowest(position(i)))), i, x);
       } else {
 #pragma unroll
-        for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? array[at(position(k))] : outside;
+        for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? widen(array[at(position(k))]) : outside;
       }
     }
   }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"unsafe"
 
 	"scanhost/shared/plugin/registry"
 )
@@ -18,7 +17,7 @@ func (k Kernel) Benchmark(b *testing.B, rows, length int64) {
 }
 
 func (k Kernel) benchmark(b *testing.B, rows, length int64, workers uint32) {
-	c, o, kernel := Case(b, "decay", rows, length), operation(b), k.find(b)
+	c, o, kernel := k.Case(b, "decay", rows, length), operation(b), k.find(b)
 	problem := k.problem(o, c.Problem)
 	scratch, status, text := kernel.Prepare(problem)
 	if status != registry.OK {
@@ -35,7 +34,7 @@ func (k Kernel) benchmark(b *testing.B, rows, length int64, workers uint32) {
 		}
 	}
 	launch(1) // sets up stacks
-	b.SetBytes(3 * rows * length * int64(unsafe.Sizeof(float32(0))))
+	b.SetBytes(3 * rows * length * k.dtype().Size())
 	b.ResetTimer()
 	launch(b.N)
 	b.ReportMetric(float64(rows*length)*float64(b.N)/1e6/b.Elapsed().Seconds(), "Melem/s")

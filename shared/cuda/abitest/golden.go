@@ -32,7 +32,7 @@ func (k Kernel) Golden(t *testing.T, path string) {
 			if k.Longest > 0 && s.length > k.Longest {
 				continue
 			}
-			c := Case(t, regime, s.rows, s.length, s.options...)
+			c := k.Case(t, regime, s.rows, s.length, s.options...)
 			fmt.Fprintf(&lines, "%s %s\n", k.Run(t, c, nil, registry.Simt{}).Hash(), c.Name)
 		}
 	}

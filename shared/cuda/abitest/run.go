@@ -13,6 +13,7 @@ package abitest
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"testing"
 
+	"scanhost/shared/contract"
 	"scanhost/shared/op"
 	"scanhost/shared/plugin/registry"
 )
@@ -27,6 +29,7 @@ import (
 // Kernel is the one kernel linked into this test, and what it says of itself.
 type Kernel struct {
 	Copy    registry.Copy // SimtFast when 0
+	DType   op.DType      // storage type of the cases that this package makes; fp32 when ""
 	Tuning  []int64       // in plugin.toml's order
 	Longest int64         // ceiling of the length; 0: none
 	Tile    int64         // elements that one block scans: lengths around it are tested
@@ -56,17 +59,25 @@ func (o Outcome) Hash() string {
 // Case is a case of affine_scan, fp32, in package op's words.
 func Case(t testing.TB, regime string, rows, length int64, options ...string) op.Case {
 	t.Helper()
+	return Kernel{}.Case(t, regime, rows, length, options...)
+}
+
+// Case is a case of affine_scan in the kernel's storage type.
+func (k Kernel) Case(t testing.TB, regime string, rows, length int64, options ...string) op.Case {
+	t.Helper()
 	named := "none"
 	if len(options) > 0 {
 		named = strings.Join(options, "+")
 	}
 	o := operation(t)
-	c, err := o.ParseCase(fmt.Sprintf("affine_scan:%s:rows=%d:length=%d:%s:fp32:seed=7", regime, rows, length, named))
+	c, err := o.ParseCase(fmt.Sprintf("affine_scan:%s:rows=%d:length=%d:%s:%s:seed=7", regime, rows, length, named, k.dtype()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
+
+func (k Kernel) dtype() op.DType { return cmp.Or(k.DType, op.FP32) }
 
 func operation(t testing.TB) op.Op {
 	o, err := op.Lookup("affine_scan")
@@ -90,7 +101,7 @@ func (k Kernel) find(t testing.TB) registry.Kernel {
 }
 
 func (k Kernel) problem(o op.Op, p op.Problem) registry.Problem {
-	out := registry.Problem{DType: 1, Tuning: k.Tuning}
+	out := registry.Problem{DType: int32(contract.DTypeToProto(p.DType)), Tuning: k.Tuning}
 	for _, d := range o.Dims() {
 		out.Dims = append(out.Dims, p.Dims[d])
 	}
@@ -201,8 +212,7 @@ func (a *arrays) checkValues(t testing.TB, o op.Op, c op.Case) {
 	for role, g := range a.memory {
 		bodies[role] = g.body
 	}
-	exact := slices.Contains([]string{"exact", "impulse", "position", "chain"}, c.Regime)
-	found, err := o.Check(c.Problem, bodies, poison, exact)
+	found, err := o.Check(c.Problem, bodies, poison, c.Exact())
 	if err != nil {
 		t.Fatal(err)
 	}

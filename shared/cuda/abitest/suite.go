@@ -47,7 +47,7 @@ func (k Kernel) values(t *testing.T) {
 		for _, regime := range regimes {
 			rows := []int64{1, 3}[n%2]
 			options := optionSets[(n+n/len(regimes))%len(optionSets)]
-			k.Run(t, Case(t, regime, rows, length, options...), workspace, registry.Simt{Mode: fast})
+			k.Run(t, k.Case(t, regime, rows, length, options...), workspace, registry.Simt{Mode: fast})
 			n++
 		}
 	}
@@ -56,16 +56,16 @@ func (k Kernel) values(t *testing.T) {
 func (k Kernel) manyRows(t *testing.T) {
 	workspace := &Workspace{}
 	for i, length := range []int64{1, 7, 32, 100} {
-		k.Run(t, Case(t, "exact", 70, length, optionSets[7-i]...), workspace, registry.Simt{Mode: fast})
+		k.Run(t, k.Case(t, "exact", 70, length, optionSets[7-i]...), workspace, registry.Simt{Mode: fast})
 	}
-	k.Run(t, Case(t, "exact", 70000, 1, "h0", "last_state"), workspace, registry.Simt{Mode: fast})
+	k.Run(t, k.Case(t, "exact", 70000, 1, "h0", "last_state"), workspace, registry.Simt{Mode: fast})
 }
 
 // empty runs no scan: without elements the state stays what it was.
 func (k Kernel) empty(t *testing.T) {
 	for _, options := range optionSets {
 		for _, shape := range [][2]int64{{0, 5}, {3, 0}, {300, 0}, {0, 0}} {
-			k.Run(t, Case(t, "signs", shape[0], shape[1], options...), nil, registry.Simt{Mode: fast})
+			k.Run(t, k.Case(t, "signs", shape[0], shape[1], options...), nil, registry.Simt{Mode: fast})
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (k Kernel) empty(t *testing.T) {
 func (k Kernel) ceiling(t *testing.T) {
 	kernel, o := k.find(t), operation(t)
 	problem := func(length int64) registry.Problem {
-		return k.problem(o, op.Problem{Dims: map[string]int64{"rows": 1, "length": length}})
+		return k.problem(o, op.Problem{DType: k.dtype(), Dims: map[string]int64{"rows": 1, "length": length}})
 	}
 	if k.Longest == 0 {
 		if _, status, text := kernel.Prepare(problem(1 << 36)); status != registry.OK {
@@ -102,7 +102,7 @@ func (k Kernel) checked(t *testing.T) {
 		if k.Longest > 0 && length > k.Longest {
 			continue
 		}
-		c := Case(t, "signs", 2, length, optionSets[7-i]...)
+		c := k.Case(t, "signs", 2, length, optionSets[7-i]...)
 		plain := k.Run(t, c, workspace, registry.Simt{Mode: fast})
 		counted := checked.Run(t, c, workspace, registry.Simt{Mode: count})
 		if counted.Hash() != plain.Hash() {
@@ -124,13 +124,13 @@ func (k Kernel) Traffic(t *testing.T, rows, length int64, read, written, beside 
 		t.Skip("built without the checked copy (go test -race leaves it out)")
 	}
 	k.Copy = registry.SimtCheck
-	c := Case(t, "signs", rows, length)
+	c := k.Case(t, "signs", rows, length)
 	r := k.Run(t, c, nil, registry.Simt{Mode: count}).Report
 	check := func(what string, perArray []uint64, scratch uint64, want float64) {
 		for _, bytes := range perArray {
 			scratch += bytes
 		}
-		got := float64(scratch) / float64(4*rows*length)
+		got := float64(scratch) / float64(k.dtype().Size()*rows*length)
 		if got < want || got > want+beside {
 			t.Errorf("%s: %.3f arrays %s; %g and up to %g beside them expected", c.Name, got, what, want, beside)
 		}

@@ -41,3 +41,4 @@
 #include "intrinsics.h"
 #include "language.h"
 #include "launch.h"
+#include "storage.h"

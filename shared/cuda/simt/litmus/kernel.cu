@@ -1,5 +1,5 @@
 // Small kernels in pairs: one with a planted bug that the simulated GPU must name, and its correct twin.
-#include "device.cuh"
+#include "storage.cuh"
 
 enum Bug {
   CORRECT,
@@ -210,6 +210,18 @@ __global__ void count_in_shared(Arrays x) {
   atomicAdd(&arrived, 1u);
   __syncthreads();
   x.h[threadIdx.x] = float(arrived);
+}
+
+// Storage types, as numbers: every thread widens the pattern whose number is a[i], and narrows b[i].
+__global__ void storage_types(Arrays x) {
+  const int i = int(blockIdx.x * blockDim.x + threadIdx.x);
+  if (i >= x.n) return;
+  const uint16_t pattern = uint16_t(x.a[i]);
+  float* h = x.h + 4 * i;
+  h[0] = widen(fp16{pattern});
+  h[1] = widen(bf16{pattern});
+  h[2] = float(narrow<fp16>(x.b[i]).bits);
+  h[3] = float(narrow<bf16>(x.b[i]).bits);
 }
 
 // Barriers among threads of which some have left, and collectives of whole and of half warps between them.

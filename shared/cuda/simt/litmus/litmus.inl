@@ -84,6 +84,9 @@ void run_semantics(const Arrays& x, char* workspace, Stream stream) {
   fill_bytes(workspace, 0, 64, stream);
   launch(semantics, dim3(1), dim3(64), 0, stream, x, reinterpret_cast<int*>(workspace));
 }
+void run_storage_types(const Arrays& x, char*, Stream stream) {
+  launch(storage_types, dim3(unsigned(x.n + 255) / 256), dim3(256), 0, stream, x);
+}
 void run_mixed(const Arrays& x, char*, Stream stream) { launch(mixed, dim3(5), dim3(100), 0, stream, x); }
 
 const struct {
@@ -129,6 +132,7 @@ const struct {
     {"count_in_shared/uninitialised", run_count_in_shared<UNINITIALISED>},
     {"mixed", run_mixed},
     {"semantics", run_semantics},
+    {"storage_types", run_storage_types},
 };
 
 int run_litmus(const litmus_run* run, scanhost_report* report) {
