@@ -33,6 +33,7 @@ func (r *kernelRun) judge(ctx context.Context, c op.Case) (CaseResult, *failure)
 	if elements(c.Problem) > repeatElements {
 		r.engine.large.Lock()
 		defer r.engine.large.Unlock()
+		defer r.engine.shared.take(hostBytes(r.op.Arrays(c.Problem)))()
 		defer func() { r.scratch = nil }()
 	}
 	started := time.Now()
@@ -101,15 +102,20 @@ func (t *trial) makeArrays() error {
 	return t.placeArrays()
 }
 
-// fits refuses arrays that the machine cannot hold twice, where the plugin maps them and as the host's copy, before
-// anything is allocated: the Go runtime ends the whole host when it runs out.
-func fits(arrays []op.Array) error {
-	var need int64
+// hostBytes is what a case takes of this machine's memory.
+func hostBytes(arrays []op.Array) (need int64) {
 	for _, a := range arrays {
 		if a.Shape != nil {
 			need += 2 * a.Bytes()
 		}
 	}
+	return need
+}
+
+// fits refuses arrays that the machine cannot hold twice, where the plugin maps them and as the host's copy, before
+// anything is allocated: the Go runtime ends the whole host when it runs out.
+func fits(arrays []op.Array) error {
+	need := hostBytes(arrays)
 	have, err := machine.AvailableMemory()
 	if err == nil && need > have/10*9 {
 		return fmt.Errorf("the case takes %.1f GB of this machine's memory, of which %.1f GB are available", float64(need)/1e9, float64(have)/1e9)

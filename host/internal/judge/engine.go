@@ -95,11 +95,11 @@ type Event struct {
 	Kernel      *KernelResult // just finished, or nil
 }
 
-// Engine judges kernels in one space.
+// Engine judges kernels in one space: on one GPU, or on the simulated one.
 type Engine struct {
 	Space    buffers.Space
 	Options  Options
-	Progress func(Event) // may be nil
+	Progress func(Event) // of Run; may be nil; one call at a time
 	// AfterKill proves that the device still works after a plugin was killed. nil where there is nothing
 	// to prove.
 	AfterKill func(context.Context) error
@@ -109,39 +109,41 @@ type Engine struct {
 	// Parallel is how many kernels are judged at a time; 0 means 1. On a GPU one plugin at a time holds the device.
 	Parallel int
 
-	mu     sync.Mutex // guards wedged, and one call of Progress at a time
+	// GPU is the one that the rows say they ran on; nil on the simulated one.
+	GPU *GPU
+
+	mu     sync.Mutex // guards wedged
 	wedged error
-	large  sync.Mutex // held by the one case at a time that needs much memory
+	large  sync.Mutex   // held by the one case at a time that needs much memory
+	shared *memoryShare // with the engines of other GPUs; may be nil
 }
 
 // Run judges every op of every target, Parallel of them at a time. Its error is the host's own trouble; what
 // plugins do is in the results, which are in the order of the targets. With a cancelled context it returns what it has.
 func (e *Engine) Run(ctx context.Context, targets []Target) ([]KernelResult, error) {
-	var runs []*kernelRun
-	for _, t := range targets {
-		ops := t.Manifest.Ops
-		if len(ops) == 0 { // a manifest that could not be read
-			ops = []contract.Op{{}}
-		}
-		for _, o := range ops {
-			runs = append(runs, &kernelRun{engine: e, target: t, declared: o})
-		}
-	}
-	free := make(chan struct{}, max(1, e.Parallel))
+	q := newQueue(targets, e.Progress)
+	err := e.work(ctx, q)
+	q.refuseRest(ctx, err)
+	return q.results(), err
+}
+
+// work takes kernels, Parallel at a time, until none is left or the device fails, which is its error.
+func (e *Engine) work(ctx context.Context, q *queue) error {
 	var all sync.WaitGroup
-	for _, r := range runs {
-		free <- struct{}{}
+	for range max(1, e.Parallel) {
 		all.Go(func() {
-			r.runOrRefuse(ctx)
-			<-free
+			for e.trouble(nil) == nil {
+				r := q.take()
+				if r == nil {
+					return
+				}
+				r.engine = e
+				r.runOrRefuse(ctx)
+			}
 		})
 	}
 	all.Wait()
-	out := make([]KernelResult, len(runs))
-	for i, r := range runs {
-		out[i] = r.result
-	}
-	return out, e.trouble(nil)
+	return e.trouble(nil)
 }
 
 // trouble remembers the first reason to give a device no more work, and returns it.
@@ -154,28 +156,17 @@ func (e *Engine) trouble(wedged error) error {
 	return e.wedged
 }
 
+// runOrRefuse judges the kernel unless there is nothing to judge.
 func (r *kernelRun) runOrRefuse(ctx context.Context) {
-	e, t := r.engine, r.target
-	wedged := e.trouble(nil)
 	switch {
-	case t.Refused != "":
-		r.refuse(t.Refused, t.Reason)
-	case wedged != nil:
-		r.refuse(NotRun, wedged.Error())
+	case r.target.Refused != "":
+		r.refuse(r.target.Refused, r.target.Reason)
 	case ctx.Err() != nil:
 		r.refuse(Interrupted, "before it began")
 	default:
-		e.trouble(r.run(ctx))
+		r.engine.trouble(r.run(ctx))
 	}
-	e.report(Event{Plugin: t.Manifest.Name, Op: r.declared.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
-}
-
-func (e *Engine) report(ev Event) {
-	if e.Progress != nil {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.Progress(ev)
-	}
+	r.reportEnd()
 }
 
 // Replay is the command that repeats a case on a kernel.

@@ -21,7 +21,9 @@ const strikes = 2
 
 // kernelRun is one kernel going through its cases.
 type kernelRun struct {
-	engine   *Engine
+	queue    *queue  // nil in Scan, which reports nothing
+	place    int     // in the queue, and so in the results
+	engine   *Engine // nil until one takes it
 	target   Target
 	declared contract.Op
 	op       op.Op
@@ -44,9 +46,20 @@ func (r *kernelRun) begin() {
 		ImprovesOn: m.ImprovesOn, Hash: r.target.Hash, Determinism: "-", Verdict: Pass}
 }
 
+func (r *kernelRun) report(ev Event) {
+	if r.queue != nil {
+		r.queue.report(r, ev)
+	}
+}
+
+func (r *kernelRun) reportEnd() {
+	r.report(Event{Plugin: r.target.Manifest.Name, Op: r.declared.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
+}
+
 // run judges the kernel. Its error says that the device is not to be used any more.
 func (r *kernelRun) run(ctx context.Context) (wedged error) {
 	r.begin()
+	r.result.GPU = r.engine.GPU
 	started := time.Now()
 	defer func() { r.result.Time = time.Since(started) }()
 	var err error
@@ -56,7 +69,7 @@ func (r *kernelRun) run(ctx context.Context) (wedged error) {
 	}
 	cases := r.cases()
 	r.total = len(cases)
-	r.engine.report(Event{Plugin: r.result.Plugin, Op: r.result.Op, Total: r.total})
+	r.report(Event{Plugin: r.result.Plugin, Op: r.result.Op, Total: r.total})
 	defer func() {
 		if stop := r.stop(); stop != nil && wedged == nil {
 			wedged = stop
@@ -263,7 +276,7 @@ func (r *kernelRun) add(c CaseResult) {
 		r.result.Worst = op.Real(c.Comparison.Worst)
 	}
 	last := &r.result.Cases[len(r.result.Cases)-1]
-	r.engine.report(Event{Plugin: r.result.Plugin, Op: r.result.Op, Done: len(r.result.Cases), Total: r.total, Case: last})
+	r.report(Event{Plugin: r.result.Plugin, Op: r.result.Op, Done: len(r.result.Cases), Total: r.total, Case: last})
 }
 
 func (r *kernelRun) skip(rest []op.Case, why string) {

@@ -52,6 +52,13 @@ type CaseResult struct {
 	Replay     string            `json:"replay,omitempty"` // command that repeats it; for failures
 }
 
+// GPU is the one that a row was made on.
+type GPU struct {
+	Number int    `json:"number"` // among those that the run could see
+	Name   string `json:"name"`
+	UUID   string `json:"uuid"`
+}
+
 // KernelResult is the row of one kernel and op.
 type KernelResult struct {
 	Plugin      string        `json:"plugin"`
@@ -59,6 +66,7 @@ type KernelResult struct {
 	Role        string        `json:"role"`
 	Op          string        `json:"op"`
 	Backend     string        `json:"backend"`
+	GPU         *GPU          `json:"gpu,omitempty"` // that it ran on
 	ImprovesOn  string        `json:"improves_on,omitempty"`
 	Hash        string        `json:"hash,omitempty"` // of the sources that were built
 	Passed      int           `json:"passed"`

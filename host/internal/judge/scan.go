@@ -22,6 +22,7 @@ func (e *Engine) Scan(ctx context.Context, target Target, p op.Problem, data map
 		r.declared = declared
 	}
 	r.begin()
+	r.result.GPU = e.GPU
 	started := time.Now()
 	defer func() { result.Time = time.Since(started) }()
 	if target.Refused != "" {
