@@ -21,7 +21,7 @@ type backendFlag string
 
 func (b *backendFlag) add(cmd *cobra.Command) {
 	*b = "auto"
-	cmd.Flags().Var(b, "backend", "where kernels run: cuda, simt (the simulated GPU), or auto, which is cuda where nvcc and a GPU are here")
+	cmd.Flags().Var(b, "backend", "where kernels run: cuda, simt (the simulated GPU), or auto, which is cuda where nvcc and a GPU that CUDA_VISIBLE_DEVICES does not hide are here")
 	completeWith(cmd, "backend", cobra.FixedCompletions(backendChoices, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -59,7 +59,7 @@ func (b backendFlag) resolveToRun(ctx context.Context) (string, error) {
 }
 
 func autoBackend(ctx context.Context) string {
-	if machine.HasGPU() {
+	if machine.HasGPU() && !machine.AllHidden() {
 		if _, err := findNVCC(ctx); err == nil {
 			return "cuda"
 		}

@@ -88,7 +88,7 @@ func limits(targets []judge.Target) func(bench.Contender, op.Problem) string {
 
 // showPrediction prints and keeps a prediction.
 func (j benching) showPrediction(ctx context.Context, sweep bench.Sweep) error {
-	dir, err := judging{keep: true, results: j.options.results}.resultsFolder(ctx, "simt", j.errOut)
+	dir, err := judging{keep: true, results: j.options.results}.resultsFolder("simt", j.errOut)
 	if err != nil {
 		return err
 	}

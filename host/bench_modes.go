@@ -29,12 +29,12 @@ func (j benching) calibrate(ctx context.Context) (err error) {
 	if problems, err = o.problems(); err != nil {
 		return err
 	}
-	sweep := newSweep(o.seed, environment(ctx, "cuda"))
+	sweep := newSweep(o.seed, environment(ctx, "cuda", j.device))
 	checks, err := s.runner.Calibrate(ctx, sweep, s.entries, problems)
 	for _, c := range checks {
 		fmt.Fprintln(j.out, c)
 	}
-	files, trouble := j.files(ctx)
+	files, trouble := j.files()
 	if trouble == nil && files.dir != "" && len(checks) > 0 {
 		trouble = saveJSON(filepath.Join(files.dir, "calibrate.json"), checks)
 	}
@@ -53,7 +53,7 @@ func (j benching) selfTest(ctx context.Context) (err error) {
 		return err
 	}
 	report.SelfTestText(j.out, test, report.StyleOf(j.out))
-	files, err := j.files(ctx)
+	files, err := j.files()
 	if err == nil && files.dir != "" {
 		err = saveJSON(filepath.Join(files.dir, "self-test.json"), test)
 	}

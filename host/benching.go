@@ -16,6 +16,7 @@ import (
 	"scanhost/host/internal/bench"
 	"scanhost/host/internal/discover"
 	"scanhost/host/internal/judge"
+	"scanhost/host/internal/machine"
 	"scanhost/host/internal/report"
 	"scanhost/shared/op"
 )
@@ -25,6 +26,7 @@ type benching struct {
 	options     *benchOptions
 	plugins     []discover.Plugin
 	problems    []op.Problem
+	device      machine.Device // where everything is timed: times of two devices are not comparable
 	spec        *bench.Spec
 	out, errOut io.Writer
 }
@@ -45,7 +47,7 @@ func (j benching) stage(ctx context.Context) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := startKeeper(ctx, built.keeper)
+	k, err := startKeeper(ctx, built.keeper, j.device, progress.Note)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +64,7 @@ func (j benching) stage(ctx context.Context) (*stage, error) {
 	}
 	options := bench.DefaultOptions()
 	options.Seed, options.Samples, options.Restarts = j.options.seed, j.options.samples, j.options.restarts
-	s.runner = bench.Runner{Keeper: k.space, Options: options, Telemetry: true, Progress: s.event, Counted: j.counted()}
+	s.runner = bench.Runner{Keeper: k.space, Options: options, Environment: j.device.Environment(), Telemetry: true, Progress: s.event, Counted: j.counted()}
 	return s, nil
 }
 
@@ -194,11 +196,11 @@ func brief(cells []bench.Cell) string {
 
 // measure is the sweep.
 func (j benching) measure(ctx context.Context) (err error) {
-	files, err := j.files(ctx)
+	files, err := j.files()
 	if err != nil {
 		return err
 	}
-	sweep := newSweep(j.options.seed, environment(ctx, "cuda"))
+	sweep := newSweep(j.options.seed, environment(ctx, "cuda", j.device))
 	if j.options.resume {
 		if err := files.resume(sweep); err != nil {
 			return err
@@ -288,8 +290,8 @@ const (
 	countedUnder = "counted"
 )
 
-func (j benching) files(ctx context.Context) (benchFiles, error) {
-	dir, err := judging{keep: true, results: j.options.results}.resultsFolder(ctx, "cuda", j.errOut)
+func (j benching) files() (benchFiles, error) {
+	dir, err := judging{keep: true, results: j.options.results}.resultsFolder(j.device.Folder(), j.errOut)
 	return benchFiles{dir}, err
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"scanhost/host/internal/bench"
 	"scanhost/host/internal/discover"
-	"scanhost/host/internal/machine"
 	"scanhost/shared/op"
 )
 
@@ -29,7 +28,7 @@ type benchOptions struct {
 	restarts  int
 	seed      uint64
 	baseline  string
-	gpu       int
+	gpu       gpuFlag
 	spec      string
 	selfTest  bool
 	calibrate bool
@@ -82,7 +81,7 @@ func (o *benchOptions) add(cmd *cobra.Command) {
 	flags.IntVar(&o.restarts, "restarts", d.Restarts, "processes of every kernel for a shape, one after another: shows what a process's placement is worth")
 	flags.Uint64Var(&o.seed, "seed", d.Seed, "seed of orders, batch sizes and values")
 	flags.StringVar(&o.baseline, "baseline", "", "compare every kernel with this one (default: with the one it improves on)")
-	flags.IntVar(&o.gpu, "gpu", 0, "number of the GPU, as nvidia-smi counts")
+	o.gpu.add(cmd, "the one GPU to time on: a number or a UUID, as for run-all (default the first)")
 	flags.StringVar(&o.spec, "spec", "", "judge the result by the bars in this file")
 	flags.BoolVar(&o.selfTest, "self-test", false, "time kernels against themselves and count false differences")
 	flags.BoolVar(&o.calibrate, "calibrate", false, "compare the host's clock with device events and with kernels of known length")
@@ -132,7 +131,7 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	if o.model != "" || autoBackend(ctx) != "cuda" {
 		return j.predict(ctx)
 	}
-	if err := chooseGPU(ctx, o.gpu); err != nil {
+	if j.device, err = o.gpu.chooseOne(ctx, "cuda"); err != nil {
 		return err
 	}
 	switch {
@@ -221,21 +220,6 @@ func (o *benchOptions) problems() ([]op.Problem, error) {
 		}
 	}
 	return problems, nil
-}
-
-// chooseGPU hides the other GPUs from every child.
-func chooseGPU(ctx context.Context, number int) error {
-	if number == 0 && os.Getenv("CUDA_VISIBLE_DEVICES") != "" {
-		return nil // chosen by whoever started the host
-	}
-	gpus, err := machine.GPUs(ctx)
-	if err != nil {
-		return err
-	}
-	if number < 0 || number >= len(gpus) {
-		return fmt.Errorf("gpu is %d; 0 to %d are accepted", number, len(gpus)-1)
-	}
-	return os.Setenv("CUDA_VISIBLE_DEVICES", gpus[number].UUID)
 }
 
 func newSweep(seed uint64, environment map[string]string) *bench.Sweep {

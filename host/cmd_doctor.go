@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,11 +88,12 @@ func runDoctor(ctx context.Context, o *doctorOptions, out io.Writer) error {
 }
 
 func diagnose(ctx context.Context, keeper keeperChoice) diagnosis {
-	d := diagnosis{Findings: append(compilers(ctx), gpus(ctx)...)}
+	found, devices := gpus(ctx)
+	d := diagnosis{Findings: append(compilers(ctx), found...)}
 	switch {
-	case !machine.HasGPU():
+	case len(devices) == 0:
 	case keeper == withKeeper:
-		d.Findings = append(d.Findings, askKeeper(ctx))
+		d.Findings = append(d.Findings, askKeepers(ctx, devices)...)
 	default:
 		d.Findings = append(d.Findings, finding{Name: "memory export", Found: "not asked", Fix: "host doctor --gpu asks the GPU itself"})
 	}
@@ -150,21 +152,41 @@ func inside() finding {
 	return finding{Name: "repository", OK: true, Found: root, Backend: "simt"}
 }
 
-func gpus(ctx context.Context) []finding {
+// gpus lists the GPUs that a run can use, numbered as --gpu takes them, and then those that it cannot see.
+func gpus(ctx context.Context) ([]finding, []machine.Device) {
 	fix := "a GPU is not needed: the simulated one is used"
 	if !machine.HasGPU() {
-		return []finding{{Name: "gpu", Found: "none (no /dev/nvidia0)", Backend: "cuda", Fix: fix}}
+		return []finding{{Name: "gpu", Found: "none (no /dev/nvidia0)", Backend: "cuda", Fix: fix}}, nil
 	}
-	found, err := machine.GPUs(ctx)
+	all, err := machine.GPUs(ctx)
 	if err != nil {
-		return []finding{{Name: "gpu", Found: err.Error(), Backend: "cuda", Fix: "install the NVIDIA driver's tools, or see what dmesg says of NVRM"}}
+		return []finding{{Name: "gpu", Found: err.Error(), Backend: "cuda", Fix: "install the NVIDIA driver's tools, or see what dmesg says of NVRM"}}, nil
 	}
+	devices, err := machine.Visible(ctx)
+	if err == nil {
+		_, err = machine.Choose(devices, nil) // says what hides them
+	}
+	if err != nil {
+		return []finding{{Name: "gpu", Found: err.Error(), Backend: "cuda", Fix: fmt.Sprintf("this machine has %d", len(all))}}, nil
+	}
+	return gpuFindings(all, devices), devices
+}
+
+func gpuFindings(all []machine.GPU, devices []machine.Device) []finding {
 	var list []finding
-	for _, g := range found {
-		list = append(list, finding{Name: "gpu", OK: true, Backend: "cuda",
-			Found: fmt.Sprintf("%s, driver %s, %s, compute capability %s", g.Name, g.Driver, g.Memory, g.Compute)})
+	for _, d := range devices {
+		list = append(list, finding{Name: fmt.Sprintf("gpu %d", d.Number), OK: true, Backend: "cuda", Found: describeGPU(d.GPU)})
+	}
+	for _, g := range all {
+		if !slices.ContainsFunc(devices, func(d machine.Device) bool { return d.PartOf(g) }) {
+			list = append(list, finding{Name: "gpu", Found: describeGPU(g), Fix: "CUDA_VISIBLE_DEVICES hides it"})
+		}
 	}
 	return list
+}
+
+func describeGPU(g machine.GPU) string {
+	return fmt.Sprintf("%s, %s, driver %s, %s, compute capability %s", g.Name, g.UUID, g.Driver, g.Memory, g.Compute)
 }
 
 // leastMemory bears the suite's largest case, inputs, outputs and reference together.

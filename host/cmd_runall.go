@@ -66,6 +66,7 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 	fmt.Fprintln(out)
 	timed := defaultBench(o.sharedFlags)
 	timed.results, timed.seed, timed.install = o.results, o.judging.seed, o.judging.install
+	timed.gpu = o.judging.gpus[:min(1, len(o.judging.gpus))] // a comparison must be on one device
 	if o.judging.backend == "simt" {
 		timed.model = usualModel
 	}
@@ -79,6 +80,7 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 type judgingFlags struct {
 	backend   backendFlag
 	memory    memoryFlag
+	gpus      gpuFlag
 	seed      uint64
 	launches  int
 	schedules int
@@ -89,6 +91,7 @@ func (f *judgingFlags) add(cmd *cobra.Command) {
 	d := judge.DefaultOptions()
 	f.backend.add(cmd)
 	f.memory.add(cmd)
+	f.gpus.add(cmd, "GPUs to verify on: numbers as CUDA_VISIBLE_DEVICES leaves them, or UUIDs, separated by commas (default all)")
 	flags := cmd.Flags()
 	flags.Uint64Var(&f.seed, "seed", d.Seed, "seed of the suite's random shapes and values")
 	flags.IntVar(&f.launches, "launches", d.Launches, "launches of every case, compared bit for bit")

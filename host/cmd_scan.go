@@ -19,6 +19,7 @@ type scanOptions struct {
 	*sharedFlags
 	backend backendFlag
 	memory  memoryFlag
+	gpu     gpuFlag
 	plugin  string
 	a, b    string
 	h0      string
@@ -68,6 +69,7 @@ func (o *scanOptions) add(cmd *cobra.Command) {
 	flags.StringToInt64Var(&o.set, "set", nil, "choose a tunable's value: name=value")
 	o.backend.add(cmd)
 	o.memory.add(cmd)
+	o.gpu.add(cmd, "GPU to compute on: a number or a UUID, as for run-all (default the first)")
 	completeWith(cmd, "plugin", o.pluginNames)
 	completeWith(cmd, "dtype", cobra.FixedCompletions([]cobra.Completion{"fp32", "fp16", "bf16"}, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -134,19 +136,22 @@ func (o *scanOptions) compute(ctx context.Context, p discover.Plugin, problem op
 	if err != nil {
 		return result, err
 	}
+	device, err := o.gpu.chooseOne(ctx, backend)
+	if err != nil {
+		return result, err
+	}
 	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: []discover.Plugin{p}, Backend: backend}, progress)
 	if err != nil {
 		return result, err
 	}
-	place, err := built.workplace(ctx, o.memory)
+	place, err := built.workplace(ctx, o.memory, device, progress.Note)
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, place.close()) }()
 	options := judge.DefaultOptions()
 	options.Tuning = o.set
-	engine := judge.Engine{Space: place.space, Options: options, AfterKill: place.afterKill, Needs: place.needs, Lost: place.lost}
-	return engine.Scan(ctx, built.targets[0], problem, data)
+	return place.engine(options).Scan(ctx, built.targets[0], problem, data)
 }
 
 // write puts the results down; their places were found writable before the kernel ran.

@@ -12,8 +12,8 @@ import (
 	"scanhost/host/internal/machine"
 )
 
-// environment is what a result depends on beside the plugins' sources.
-func environment(ctx context.Context, backend string) map[string]string {
+// environment is what a result depends on beside the plugins' sources; devices are the run's.
+func environment(ctx context.Context, backend string, devices ...machine.Device) map[string]string {
 	env := map[string]string{
 		"backend": backend,
 		"go":      runtime.Version(),
@@ -31,13 +31,9 @@ func environment(ctx context.Context, backend string) map[string]string {
 		if nvcc, err := findNVCC(ctx); err == nil {
 			set("nvcc", release(nvcc))
 		}
-		gpus, err := machine.GPUs(ctx)
-		if err != nil {
-			set("gpu", err.Error())
-		}
-		for i, g := range gpus {
-			set(fmt.Sprintf("gpu %d", i), g.Name+", "+g.UUID+", "+g.Memory)
-			set("driver", g.Driver)
+		for _, d := range devices {
+			set(fmt.Sprintf("gpu %d", d.Number), d.Name+", "+d.UUID+", "+d.Memory)
+			set("driver", d.Driver)
 		}
 	}
 	return env

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,14 +32,18 @@ func judgePlugins(ctx context.Context, j judging, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	results, err := j.resultsFolder(ctx, backend, errOut)
+	devices, err := j.flags.gpus.choose(ctx, backend)
+	if err != nil {
+		return err
+	}
+	results, err := j.resultsFolder(resultsName(backend, devices), errOut)
 	if err != nil {
 		return err
 	}
 	run := judge.Run{Schema: 1, Command: append([]string{"host"}, os.Args[1:]...), Started: time.Now().UTC(), Seed: j.options.Seed,
-		Environment: environment(ctx, backend)}
+		Environment: environment(ctx, backend, devices...)}
 	progress := report.NewProgress(errOut)
-	trouble := j.fill(ctx, &run, backend, progress)
+	trouble := j.fill(ctx, &run, backend, devices, progress)
 	run.Took = time.Since(run.Started)
 	run.Interrupted = ctx.Err() != nil
 	if err := j.show(run, results, out, errOut); err != nil {
@@ -58,26 +61,19 @@ func judgePlugins(ctx context.Context, j judging, out, errOut io.Writer) error {
 }
 
 // fill makes the run's rows. Its error is trouble of the host's own, beside which the rows still count.
-func (j judging) fill(ctx context.Context, run *judge.Run, backend string, progress *report.Progress) (err error) {
+func (j judging) fill(ctx context.Context, run *judge.Run, backend string, devices []machine.Device, progress *report.Progress) error {
 	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: j.plugins, Backend: backend, Install: j.flags.install}, progress)
 	if err != nil {
 		return err
 	}
-	place, err := built.workplace(ctx, j.flags.memory)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, place.close()) }()
-	engine := judge.Engine{Space: place.space, Options: j.options, Progress: progress.Event, AfterKill: place.afterKill, Needs: place.needs, Lost: place.lost,
-		Parallel: kernelsAtATime(backend)}
-	run.Kernels, err = engine.Run(ctx, built.targets)
-	j.completeReplays(run.Kernels)
+	run.Kernels, err = built.judge(ctx, j.options, j.flags.memory, devices, progress)
+	j.completeReplays(run.Kernels, len(devices))
 	return err
 }
 
 // completeReplays adds what the judge does not know of: how often the user asked for a launch, and where a
-// plugin outside plugins/ is found.
-func (j judging) completeReplays(kernels []judge.KernelResult) {
+// plugin outside plugins/ is found; and which of several GPUs it was.
+func (j judging) completeReplays(kernels []judge.KernelResult, gpus int) {
 	extra := ""
 	if j.options.Launches != judge.DefaultOptions().Launches {
 		extra = fmt.Sprintf(" --launches %d", j.options.Launches)
@@ -92,6 +88,9 @@ func (j judging) completeReplays(kernels []judge.KernelResult) {
 			if p.Name() == kernels[i].Plugin && filepath.Dir(p.Dir) != own {
 				place = " --plugin-dir " + shellWord(p.Dir)
 			}
+		}
+		if gpu := kernels[i].GPU; gpu != nil && (gpus > 1 || len(j.flags.gpus) > 0) {
+			place += " --gpu " + gpu.UUID
 		}
 		for n := range kernels[i].Cases {
 			if c := &kernels[i].Cases[n]; c.Replay != "" {
@@ -128,7 +127,7 @@ func (j judging) show(run judge.Run, results string, out, errOut io.Writer) erro
 }
 
 // resultsFolder finds and makes the folder before anything is run: hours of work must not end in "read-only".
-func (j judging) resultsFolder(ctx context.Context, backend string, errOut io.Writer) (string, error) {
+func (j judging) resultsFolder(name string, errOut io.Writer) (string, error) {
 	if !j.keep {
 		return "", nil
 	}
@@ -138,7 +137,7 @@ func (j judging) resultsFolder(ctx context.Context, backend string, errOut io.Wr
 		if root == "" {
 			return "", nil // outside the repository results are kept where --results says
 		}
-		dir = filepath.Join(root, "results", device(ctx, backend))
+		dir = filepath.Join(root, "results", name)
 	}
 	err := os.MkdirAll(dir, 0o755)
 	if err == nil {
@@ -156,24 +155,4 @@ func (j judging) resultsFolder(ctx context.Context, backend string, errOut io.Wr
 	}
 	fmt.Fprintln(errOut, "results are not kept:", err)
 	return "", nil
-}
-
-// device names the folder of results: the GPU's, or simt.
-func device(ctx context.Context, backend string) string {
-	if backend != "cuda" {
-		return backend
-	}
-	gpus, err := machine.GPUs(ctx)
-	if err != nil || len(gpus) == 0 {
-		return "cuda"
-	}
-	return gpus[0].Folder()
-}
-
-// kernelsAtATime is 1 on a GPU. The simulated one leaves cores idle where a case is explored, which one thread does.
-func kernelsAtATime(backend string) int {
-	if backend == "simt" {
-		return 2
-	}
-	return 1
 }

@@ -12,6 +12,7 @@ import (
 	"scanhost/host/internal/buffers"
 	"scanhost/host/internal/discover"
 	"scanhost/host/internal/launch"
+	"scanhost/host/internal/machine"
 	"scanhost/shared/contract"
 )
 
@@ -22,49 +23,46 @@ type runningKeeper struct {
 	unlock  func()
 }
 
-// startKeeper starts the keeper and makes sure that the GPU works.
-func startKeeper(ctx context.Context, built *discover.Built) (*runningKeeper, error) {
+// notice tells the user something in passing, as report.Progress.Note does.
+type notice func(format string, args ...any)
+
+// startKeeper waits for the GPU, starts its keeper, which sees no other, and makes sure that it works.
+func startKeeper(ctx context.Context, built *discover.Built, d machine.Device, notice notice) (*runningKeeper, error) {
 	if built.Err != nil {
 		return nil, fmt.Errorf("the keeper: %w", built.Err)
 	}
-	p, err := launch.Start(ctx, launch.Command{Path: built.Executable[0], Args: built.Executable[1:], Service: contract.KeeperService})
+	unlock, err := lockGPU(ctx, d, notice)
 	if err != nil {
+		return nil, err
+	}
+	p, err := launch.Start(ctx, launch.Command{Path: built.Executable[0], Args: built.Executable[1:], Env: d.Environment(),
+		Service: contract.KeeperService})
+	if err != nil {
+		unlock()
 		return nil, fmt.Errorf("the keeper: %w", err)
 	}
-	k := &runningKeeper{p, buffers.NewKeeper(p), func() {}}
+	k := &runningKeeper{p, buffers.NewKeeper(p), unlock}
 	if err := k.space.Canary(ctx); err != nil {
-		k.stop()
-		return nil, fmt.Errorf("the GPU does not work: %w", err)
-	}
-	if err := k.lock(ctx); err != nil {
-		k.stop()
-		return nil, err
+		return nil, errors.Join(fmt.Errorf("the GPU does not work: %w", err), k.stop())
 	}
 	return k, nil
 }
 
-// lock waits until no other host of this user works on the GPU: two that take turns without knowing of each other
-// would time and hang each other's kernels.
-func (k *runningKeeper) lock(ctx context.Context) error {
-	info, err := k.space.Info(ctx)
-	if err != nil {
-		return err
-	}
+// lockGPU waits until no other host of this user works on the GPU: two that take turns without knowing of each other
+// would time and hang each other's kernels. It comes before the keeper, whose start is work as well. The system
+// takes the lock from a host that dies.
+func lockGPU(ctx context.Context, d machine.Device, notice notice) (unlock func(), err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	dir := filepath.Join(cache, "scanhost")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return nil, err
 	}
-	k.unlock, err = discover.Lock(ctx, filepath.Join(dir, info.Uuid+".lock"), func() {
-		fmt.Fprintf(os.Stderr, "waiting for another host that works on %s (%s)\n", info.Name, info.Uuid)
+	return discover.Lock(ctx, filepath.Join(dir, d.UUID+".lock"), func() {
+		notice("waiting for another host that works on %s, %s", d, d.Name)
 	})
-	if err != nil {
-		k.unlock = func() {}
-	}
-	return err
 }
 
 // stop ends the keeper, also where the run was interrupted.
@@ -75,17 +73,26 @@ func (k *runningKeeper) stop() error {
 	return errors.Join(k.space.Close(), k.process.Stop(ctx))
 }
 
-// askKeeper is doctor's look at the GPU itself.
-func askKeeper(ctx context.Context) finding {
-	f := finding{Name: "memory export", Backend: "cuda"}
+// askKeepers is doctor's look at the GPUs themselves, a finding for each.
+func askKeepers(ctx context.Context, devices []machine.Device) []finding {
 	_, keeper, err := discover.Build(ctx, discover.BuildRequest{Backend: "cuda"})
 	if err != nil {
-		f.Found, f.Fix = err.Error(), "the keeper has to build and run for a run on the GPU"
-		return f
+		return []finding{{Name: "memory export", Backend: "cuda", Found: err.Error(), Fix: keeperFix}}
 	}
-	k, err := startKeeper(ctx, keeper)
+	var list []finding
+	for _, d := range devices {
+		list = append(list, askKeeper(ctx, keeper, d))
+	}
+	return list
+}
+
+const keeperFix = "the keeper has to build and run for a run on the GPU"
+
+func askKeeper(ctx context.Context, keeper *discover.Built, d machine.Device) finding {
+	f := finding{Name: fmt.Sprintf("memory export %d", d.Number), Backend: "cuda"}
+	k, err := startKeeper(ctx, keeper, d, func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) })
 	if err != nil {
-		f.Found, f.Fix = err.Error(), "the keeper has to build and run for a run on the GPU"
+		f.Found, f.Fix = err.Error(), keeperFix
 		return f
 	}
 	defer k.stop()

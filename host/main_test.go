@@ -13,12 +13,15 @@ import (
 	"scanhost/shared/faulty"
 )
 
-// TestMain lets the test binary be two commands that scripts run: host itself, and faulty, the plugin that
-// misbehaves on request.
+// TestMain lets the test binary be the commands that scripts and tests run: host itself; faulty, the plugin that
+// misbehaves on request; fakekeeper, a GPU's keeper without the GPU; and gpuholder, a host as another one sees it.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"host":   main,
 		"faulty": func() { os.Exit(faulty.Main(os.Args[1:])) },
+
+		"fakekeeper": serveFakeKeeper,
+		"gpuholder":  holdGPU,
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"scanhost/host/internal/buffers"
 	"scanhost/host/internal/discover"
 	"scanhost/host/internal/judge"
+	"scanhost/host/internal/machine"
 	"scanhost/host/internal/report"
 )
 
@@ -92,22 +93,23 @@ func buildReason(err error) string {
 // workplace is where the arrays of a run live, and how its device is proved to work.
 type workplace struct {
 	space     buffers.Space
+	device    *machine.Device // nil on the simulated GPU
 	afterKill func(context.Context) error
 	close     func() error
 	needs     string   // capability that a plugin must have to work on such memory
 	lost      []string // what cannot be checked on it
 }
 
-// workplace starts the keeper where the run is on a GPU.
-func (b builtTargets) workplace(ctx context.Context, memory memoryFlag) (workplace, error) {
+// workplace starts the keeper of the device where the run is on a GPU.
+func (b builtTargets) workplace(ctx context.Context, memory memoryFlag, d machine.Device, notice notice) (workplace, error) {
 	if b.keeper == nil {
 		return workplace{space: buffers.Memfd{}, close: func() error { return nil }}, nil
 	}
-	k, err := startKeeper(ctx, b.keeper)
+	k, err := startKeeper(ctx, b.keeper, d, notice)
 	if err != nil {
 		return workplace{}, err
 	}
-	w := workplace{space: k.space, afterKill: k.space.Canary, close: k.stop}
+	w := workplace{space: k.space, device: &d, afterKill: k.space.Canary, close: k.stop}
 	exports, err := k.exports(ctx)
 	if err == nil {
 		w, err = memory.choose(w, exports)
@@ -116,4 +118,16 @@ func (b builtTargets) workplace(ctx context.Context, memory memoryFlag) (workpla
 		return workplace{}, errors.Join(err, k.stop())
 	}
 	return w, nil
+}
+
+// engine judges there. A plugin sees no GPU but that of the place. On the simulated one two kernels run at a time:
+// exploring a case leaves cores idle.
+func (w workplace) engine(o judge.Options) *judge.Engine {
+	e := &judge.Engine{Space: w.space, Options: o, AfterKill: w.afterKill, Needs: w.needs, Lost: w.lost, Parallel: 2}
+	if d := w.device; d != nil {
+		e.Options.Environment = append(slices.Clip(o.Environment), d.Environment()...)
+		e.GPU = &judge.GPU{Number: d.Number, Name: d.Name, UUID: d.UUID}
+		e.Parallel = 1
+	}
+	return e
 }

@@ -16,6 +16,7 @@ type GPU struct {
 	Driver  string `json:"driver"`
 	Memory  string `json:"memory"`
 	Compute string `json:"compute_capability"` // "9.0"
+	whole   string // UUID of the GPU that this is an instance of; empty: it is whole
 }
 
 // HasGPU says whether the driver has a device, without asking the driver. Windows' Linux has one device file
@@ -51,7 +52,7 @@ func parseGPUs(text string) ([]GPU, error) {
 		if len(f) != 5 {
 			return nil, fmt.Errorf("nvidia-smi answered %q, which has not the 5 fields asked for", strings.TrimSpace(line))
 		}
-		gpus = append(gpus, GPU{f[0], f[1], f[2], f[3], f[4]})
+		gpus = append(gpus, GPU{Name: f[0], UUID: f[1], Driver: f[2], Memory: f[3], Compute: f[4]})
 	}
 	return gpus, nil
 }

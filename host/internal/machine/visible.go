@@ -19,6 +19,9 @@ type Device struct {
 	Number int `json:"number"` // among those that CUDA_VISIBLE_DEVICES leaves, as --gpu takes it
 }
 
+// PartOf says whether the device is g or an instance of it.
+func (d Device) PartOf(g GPU) bool { return d.UUID == g.UUID || d.whole == g.UUID }
+
 // Environment shows a child process this device and no other.
 func (d Device) Environment() []string { return []string{visibleVariable + "=" + d.UUID} }
 
@@ -54,7 +57,7 @@ func split(all []GPU, list string) [][]GPU {
 	for i, g := range all {
 		for _, instance := range instancesOf(g.UUID, list) {
 			part := g
-			part.UUID = instance
+			part.UUID, part.whole = instance, g.UUID
 			part.Memory = "part of " + g.Memory
 			parts[i] = append(parts[i], part)
 		}

@@ -33,6 +33,9 @@ func Table(w io.Writer, run judge.Run, s Style) {
 	rows := make([][]string, len(run.Kernels))
 	for i, k := range run.Kernels {
 		rows[i] = cells(k, s)
+		if k.GPU != nil && onSeveralGPUs(run.Kernels) {
+			rows[i][2] = fmt.Sprintf("%s:%d", k.Backend, k.GPU.Number)
+		}
 	}
 	fits := func(rendered string) bool { return s.Width == 0 || text.LongestLineLen(rendered) <= s.Width }
 	rendered := Grid(columns, rows, 5, 6)
@@ -44,6 +47,21 @@ func Table(w io.Writer, run judge.Run, s Style) {
 		rendered = blocks(rows)
 	}
 	fmt.Fprintln(w, rendered)
+}
+
+// onSeveralGPUs says whether a row has to name its GPU.
+func onSeveralGPUs(kernels []judge.KernelResult) bool {
+	first := ""
+	for _, k := range kernels {
+		switch {
+		case k.GPU == nil:
+		case first == "":
+			first = k.GPU.UUID
+		case k.GPU.UUID != first:
+			return true
+		}
+	}
+	return false
 }
 
 func withoutOp(rows [][]string) string {
