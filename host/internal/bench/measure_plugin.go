@@ -68,8 +68,8 @@ func (c *contestant) start(ctx context.Context) *trouble {
 // prepare gets the plugin ready for the shape at hand.
 func (c *contestant) prepare(ctx context.Context, g *keeperGround) *trouble {
 	for id, fd := range map[uint64]int{g.from.ID(): g.from.FD(), g.to.ID(): g.to.FD()} {
-		if err := c.process.SendDescriptor(id, fd); err != nil {
-			return c.failed(ctx, &launch.Failure{Kind: launch.Hung, Text: "sending buffers: " + err.Error()})
+		if err := c.process.Give(id, fd); err != nil {
+			return c.failed(ctx, err)
 		}
 	}
 	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(g.problem), Tuning: c.Tuning,

@@ -75,7 +75,7 @@ func (c *contestant) count(ctx context.Context, p op.Problem) (Traffic, *trouble
 	set := &kernelv1.BufferSet{}
 	for _, a := range arrays {
 		set.Buffers = append(set.Buffers, a.Message())
-		if err := c.process.SendDescriptor(a.Message().Id, a.FD()); err != nil {
+		if err := c.process.Give(a.Message().Id, a.FD()); err != nil {
 			return Traffic{}, c.failed(ctx, err)
 		}
 	}

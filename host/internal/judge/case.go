@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"scanhost/host/internal/buffers"
-	"scanhost/host/internal/launch"
 	"scanhost/host/internal/machine"
 	"scanhost/shared/contract"
 	"scanhost/shared/contract/kernelv1"
@@ -131,8 +130,8 @@ func (t *trial) prepare(ctx context.Context) *failure {
 			continue
 		}
 		set.Buffers = append(set.Buffers, a.Message())
-		if err := t.process.SendDescriptor(a.Message().Id, a.FD()); err != nil {
-			return t.failure(ctx, &launch.Failure{Kind: launch.Hung, Text: "sending buffers: " + err.Error()})
+		if err := t.process.Give(a.Message().Id, a.FD()); err != nil {
+			return t.failure(ctx, err)
 		}
 	}
 	request := &kernelv1.PrepareRequest{Problem: contract.ProblemToProto(t.c.Problem), Tuning: t.engine.Options.Tuning,

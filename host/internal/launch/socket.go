@@ -67,6 +67,24 @@ func (p *Process) SendDescriptor(id uint64, fd int) error {
 	return nil
 }
 
+// Give is SendDescriptor for a child that may be dying: its error is a *Failure, Crashed where the child is gone, Hung
+// where it does not read.
+func (p *Process) Give(id uint64, fd int) error {
+	err := p.SendDescriptor(id, fd)
+	if err == nil {
+		return nil
+	}
+	const phase = "sending buffers"
+	var f *Failure
+	if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, errSocketClosed) {
+		f = p.lost(phase)
+	} else {
+		f = p.end(Hung, phase+": "+err.Error())
+	}
+	f.Evidence, f.Cause = p.Evidence(), err
+	return f
+}
+
 // ReceiveDescriptor takes the next descriptor that the child sent, as the keeper does. The caller owns fd.
 func (p *Process) ReceiveDescriptor() (id uint64, fd int, err error) {
 	s := p.socket
