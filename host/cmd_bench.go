@@ -52,6 +52,9 @@ Before anything is measured the traffic model's time is written down: the arrays
 read and write, over the bandwidth of a plain stream. Without a GPU, or with --model, there is only the model,
 beside the traffic that the simulated GPU counts.
 
+Everything is timed on one GPU, the first that CUDA_VISIBLE_DEVICES leaves or the one of --gpu: two of one model
+need not be equally fast, and a ratio across them would measure that.
+
 Results are in results/<gpu>/bench.json with every sample. Ctrl-C keeps what is finished in bench.partial.json,
 and --resume goes on from there.`,
 		Example: `  host bench

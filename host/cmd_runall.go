@@ -28,10 +28,13 @@ cases for each of its operations, compared with a float64 reference within a der
 compared bit for bit, and on the simulated GPU run under many schedules with every access checked.
 
 One plugin that does not build, hangs, crashes or is wrong costs its own row. Baselines are left alone.
+On several GPUs as many kernels run at a time, one on each. --bench then times on one, the first of --gpu:
+times of two devices are not comparable, even of one model.
 Everything that was found is in results/<gpu or simt>/run-all.json, and the table beside it. With --bench the
 kernels and the baselines are then timed as host bench does it by default.`,
 		Example: `  host run-all
   host run-all --backend simt
+  host run-all --gpu 0,2
   host run-all --bench
   host run-all --plugin-dir ~/kernels --json`,
 		Args: cobra.NoArgs,

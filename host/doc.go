@@ -48,6 +48,11 @@
 // expected where, and the command that replays it. A case's name is its whole recipe and means the same on
 // every machine; --schedule-seed adds the schedule of the simulated GPU.
 //
+// On a machine with several GPUs run-all and verify use all that CUDA_VISIBLE_DEVICES leaves, or those that --gpu
+// names by number or UUID; a plugin sees only the one it runs on, and no other plugin runs there meanwhile. Rows
+// name their GPU. One that fails gets no more work and the others go on; the exit status is then 2, and kernels
+// that no GPU was left for are not-run. Two hosts on a machine take turns on each GPU.
+//
 // To look at a kernel under a tool, wrap its process; deadlines are then 20 times as long, or as
 // --deadline-scale says (0: none):
 //
@@ -92,7 +97,7 @@
 //
 //	0  all that ran passed
 //	1  some kernel failed (or, with build, did not build)
-//	2  usage or environment: a mistake is one sentence on standard error
+//	2  usage or environment: a mistake is one sentence on standard error; a GPU that stopped working
 //	3  interrupted by SIGINT or SIGTERM; what was finished is reported and kept
 //
 // A second signal kills every plugin at once and exits.
@@ -100,6 +105,6 @@
 // # How it is put together
 //
 // main.go lists the commands and maps errors to exit statuses, once. Each command is one file: constructor,
-// options, flags, run. judging.go is what run-all and verify share. The work is in internal: discover finds and
+// options, flags, run. judging.go is what run-all and verify share; gpus.go is which GPUs they take. The work is in internal: discover finds and
 // builds, launch keeps one process in check, buffers holds arrays, judge runs cases, report shows results.
 package main
