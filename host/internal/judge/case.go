@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/launch"
 	"scanhost/host/internal/machine"
 	"scanhost/shared/contract"
 	"scanhost/shared/contract/kernelv1"
@@ -55,7 +56,12 @@ func (r *kernelRun) judge(ctx context.Context, c op.Case) (CaseResult, *failure)
 
 func (t *trial) run(ctx context.Context) *failure {
 	if err := t.makeArrays(); err != nil {
-		// The host's own trouble is not the kernel's failure.
+		// The host's own trouble is not the kernel's failure. A keeper that does not answer will not for the next case
+		// either: without an end its GPU would take every kernel of the run and run none.
+		var keeper *launch.Failure
+		if errors.As(err, &keeper) {
+			return t.hostTrouble("making the arrays", err)
+		}
 		t.res.Verdict, t.res.Detail = NotRun, err.Error()
 		return nil
 	}

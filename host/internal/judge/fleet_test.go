@@ -8,6 +8,10 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"scanhost/host/internal/buffers"
+	"scanhost/host/internal/launch"
+	"scanhost/shared/op"
 )
 
 // holdScript runs a plugin as the holder of the GPU that it is shown. A second one at the same time fails, and says so
@@ -127,6 +131,39 @@ func TestGPUThatFailsStopsOnlyItself(t *testing.T) {
 	for _, r := range results[1:] {
 		if r.Verdict != Pass || r.GPU.UUID != "GPU-b" {
 			t.Errorf("%s: %s (%s) on %v, want pass on GPU-b", r.Plugin, r.Verdict, r.Detail, r.GPU)
+		}
+	}
+}
+
+// deadKeeper is the memory of a GPU whose keeper died.
+type deadKeeper struct{ buffers.Memfd }
+
+func (deadKeeper) Input(op.Array, func([]byte) error) (buffers.Array, error) {
+	return nil, &launch.Failure{Kind: launch.Crashed, Text: "the keeper's allocation of a: died by SIGKILL"}
+}
+
+func TestGPUWithoutItsKeeperDoesNotTakeEveryKernel(t *testing.T) {
+	t.Parallel()
+	s := newStand(t)
+	a, b := s.place("GPU-a", 2, nil), s.place("GPU-b", 2, nil)
+	ended := make(chan struct{})
+	openA, openB := a.Open, b.Open
+	a.Open = func(ctx context.Context) (*Engine, func() error, error) {
+		e, _, err := openA(ctx)
+		e.Space = deadKeeper{}
+		return e, func() error { close(ended); return nil }, err
+	}
+	b.Open = func(ctx context.Context) (*Engine, func() error, error) {
+		<-ended
+		return openB(ctx)
+	}
+	results, err := (&Fleet{Places: []Place{a, b}}).Run(context.Background(), s.targets("alone", "none", "none", "none"))
+	if err == nil || !strings.Contains(err.Error(), "GPU-a gets no more work") || !strings.Contains(err.Error(), "died by SIGKILL") {
+		t.Errorf("error is %v", err)
+	}
+	for i, want := range []Verdict{NotRun, Pass, Pass} {
+		if r := results[i]; r.Verdict != want {
+			t.Errorf("row %d: %s (%s), want %s", i, r.Verdict, r.Detail, want)
 		}
 	}
 }

@@ -46,16 +46,6 @@ func (r *kernelRun) begin() {
 		ImprovesOn: m.ImprovesOn, Hash: r.target.Hash, Determinism: "-", Verdict: Pass}
 }
 
-func (r *kernelRun) report(ev Event) {
-	if r.queue != nil {
-		r.queue.report(r, ev)
-	}
-}
-
-func (r *kernelRun) reportEnd() {
-	r.report(Event{Plugin: r.target.Manifest.Name, Op: r.declared.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
-}
-
 // run judges the kernel. Its error says that the device is not to be used any more.
 func (r *kernelRun) run(ctx context.Context) (wedged error) {
 	r.begin()

@@ -68,6 +68,16 @@ func (q *queue) report(r *kernelRun, ev Event) {
 	}
 }
 
+func (r *kernelRun) report(ev Event) {
+	if r.queue != nil {
+		r.queue.report(r, ev)
+	}
+}
+
+func (r *kernelRun) reportEnd() {
+	r.report(Event{Plugin: r.target.Manifest.Name, Op: r.declared.Name, Kernel: &r.result, Done: len(r.result.Cases), Total: r.total})
+}
+
 func (q *queue) tell(ev Event) {
 	if q.progress != nil {
 		q.progress(ev)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"scanhost/shared/faulty"
 )
 
@@ -64,4 +66,21 @@ func suffer(t *testing.T, f faulty.Fault) error {
 	}
 	nothingLeft(t, p)
 	return err
+}
+
+// Which of the two it is can show first in a descriptor that cannot be sent.
+func TestBuffersForADeadOrAStoppedChild(t *testing.T) {
+	for signal, want := range map[unix.Signal]Kind{unix.SIGKILL: Crashed, unix.SIGSTOP: Hung} {
+		p := start(t, "none")
+		if err := unix.Kill(p.Pid(), signal); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		for id := uint64(0); err == nil && id < 100_000; id++ {
+			err = p.Give(id, 0)
+		}
+		if kindOf(err) != string(want) {
+			t.Errorf("after %v: %v; %s is expected", signal, err, want)
+		}
+	}
 }

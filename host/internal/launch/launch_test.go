@@ -173,23 +173,6 @@ func TestDescriptorsToAStoppedChildDoNotHoldTheHost(t *testing.T) {
 	}
 }
 
-// Which of the two it is can show first in a descriptor that cannot be sent.
-func TestBuffersForADeadOrAStoppedChild(t *testing.T) {
-	for signal, want := range map[unix.Signal]Kind{unix.SIGKILL: Crashed, unix.SIGSTOP: Hung} {
-		p := start(t, "none")
-		if err := unix.Kill(p.Pid(), signal); err != nil {
-			t.Fatal(err)
-		}
-		var err error
-		for id := uint64(0); err == nil && id < 100_000; id++ {
-			err = p.Give(id, 0)
-		}
-		if kindOf(err) != string(want) {
-			t.Errorf("after %v: %v; %s is expected", signal, err, want)
-		}
-	}
-}
-
 func TestCancelledStartEndsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
