@@ -98,8 +98,15 @@ func diagnose(ctx context.Context, keeper keeperChoice) diagnosis {
 		d.Findings = append(d.Findings, finding{Name: "memory export", Found: "not asked", Fix: "host doctor --gpu asks the GPU itself"})
 	}
 	d.Findings = append(d.Findings, resources()...)
+	d.Backends = usable(d.Findings)
+	d.Auto = autoBackend(ctx)
+	return d
+}
+
+// usable lists the backends for which nothing is missing.
+func usable(findings []finding) (backends []string) {
 	able := map[string]bool{"simt": true, "cuda": true}
-	for _, f := range d.Findings {
+	for _, f := range findings {
 		switch {
 		case f.OK || f.Backend == "":
 		case f.Backend == "simt":
@@ -110,11 +117,10 @@ func diagnose(ctx context.Context, keeper keeperChoice) diagnosis {
 	}
 	for _, b := range []string{"cuda", "simt"} {
 		if able[b] {
-			d.Backends = append(d.Backends, b)
+			backends = append(backends, b)
 		}
 	}
-	d.Auto = autoBackend(ctx)
-	return d
+	return backends
 }
 
 func compilers(ctx context.Context) []finding {

@@ -60,6 +60,9 @@ func runRunAll(ctx context.Context, o *runAllOptions, out, errOut io.Writer) err
 	if o.bench && o.json {
 		return errors.New("bench and json exclude each other: each of the two writes a result of its own; run host bench --json")
 	}
+	if o.bench && o.judging.memory == "copied" {
+		return errors.New("bench and memory copied exclude each other: kernels are timed in memory that the keeper owns; run host bench")
+	}
 	verdict := judgePlugins(ctx, judging{
 		name: "run-all", flags: o.judging, plugins: plugins, options: options, results: o.results, keep: true, json: o.json,
 	}, out, errOut)

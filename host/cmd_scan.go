@@ -181,6 +181,7 @@ func (o *scanOptions) tell(out io.Writer, k judge.KernelResult) error {
 		}
 		return report.JSON(out, s)
 	}
+	fmt.Fprint(out, report.Lost(k))
 	if !passed {
 		report.Failures(out, judge.Run{Kernels: []judge.KernelResult{k}}, report.StyleOf(out))
 		fmt.Fprintln(out, "nothing was written")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"scanhost/host/internal/buffers"
@@ -101,11 +100,5 @@ func askKeeper(ctx context.Context, keeper *discover.Built, d machine.Device) fi
 		f.Found = err.Error()
 		return f
 	}
-	f.OK = info.MemoryExport
-	f.Found = fmt.Sprintf("%s, CUDA runtime %s, %.1f of %.1f GB free; buffers can be exported: %v", info.Name, info.Runtime,
-		float64(info.MemoryFreeBytes)/1e9, float64(info.MemoryBytes)/1e9, info.MemoryExport)
-	if !f.OK {
-		f.Fix = noExport + ": runs use --memory copied, and then " + strings.Join(lostByCopying, ", and ") + "; bench cannot run"
-	}
-	return f
+	return exportFinding(f, info)
 }

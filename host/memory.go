@@ -10,6 +10,7 @@ import (
 
 	"scanhost/host/internal/buffers"
 	"scanhost/shared/contract"
+	"scanhost/shared/contract/keeperv1"
 )
 
 var memoryChoices = []string{"auto", "exported", "copied"}
@@ -35,10 +36,12 @@ func (m *memoryFlag) Set(s string) error {
 	return nil
 }
 
-// lostByCopying is what a run with copied memory does not check.
+// lostByCopying is what a run with copied memory does not check. Guard bands and poison are on the device there too and
+// show an honest kernel's mistakes, but it is the plugin's process that brings them there and back.
 var lostByCopying = []string{
-	"writes to inputs on the device are not seen",
-	"poison and results pass through the plugin's own copies",
+	"writes to inputs on the device, unless a result shows them",
+	"whether the plugin's own copies of poison, guard bands and results are true",
+	"stores beyond the guard bands, which may hit other memory of the plugin's and fault nothing",
 }
 
 // noExport is why a command that needs exported memory cannot run.
@@ -53,6 +56,19 @@ func (m memoryFlag) choose(w workplace, exports bool) (workplace, error) {
 		w.space, w.needs, w.lost = buffers.Memfd{}, contract.CapabilityCopied, lostByCopying
 	}
 	return w, nil
+}
+
+// exportFinding completes doctor's finding about a GPU. Where memory cannot be exported the GPU is still of use, so no
+// backend is said to need it.
+func exportFinding(f finding, info *keeperv1.InfoResponse) finding {
+	f.OK = info.MemoryExport
+	f.Found = fmt.Sprintf("%s, CUDA runtime %s, %.1f of %.1f GB free; buffers can be exported: %v", info.Name, info.Runtime,
+		float64(info.MemoryFreeBytes)/1e9, float64(info.MemoryBytes)/1e9, info.MemoryExport)
+	if !f.OK {
+		f.Backend = ""
+		f.Fix = noExport + ": runs copy memory (--memory copied) and do not check " + strings.Join(lostByCopying, "; ") + "; bench cannot run"
+	}
+	return f
 }
 
 // exports asks the keeper.

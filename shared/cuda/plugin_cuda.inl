@@ -44,7 +44,8 @@ inline Session& session() {
 inline const char* hint(cudaError_t error) {
   switch (error) {
     case cudaErrorIllegalAddress:
-      return "; a kernel reached outside its arrays and workspace, or wrote to an input, which is mapped read-only";
+      return "; a kernel reached outside its arrays and workspace, or wrote to an input, which is read-only where the "
+             "host owns it";
     case cudaErrorMisalignedAddress:
       return "; a vector access needs an address that is a multiple of its size";
     case cudaErrorLaunchOutOfResources:
@@ -291,12 +292,16 @@ inline int release(void* pointer, char text[SCANHOST_TEXT]) {
   return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaFree", text);
 }
 
-// For buffers that are host memory, where the keeper cannot export its own.
+// For buffers that are host memory, where the keeper cannot export its own. The copy goes through the stream of the
+// batches: plain cudaMemcpy from pageable memory may return while the last piece is still on its way, and that stream
+// does not wait for the default one, so poison could land on results.
 inline int copy_memory(void* to, const void* from, uint64_t bytes, char text[SCANHOST_TEXT]) {
   int status = detail::enter(text);
   if (status != SCANHOST_OK) return status;
-  cudaError_t error = cudaMemcpy(to, from, bytes, cudaMemcpyDefault);
-  return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaMemcpy", text);
+  const cudaStream_t stream = detail::session().stream;
+  cudaError_t error = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+  return error == cudaSuccess ? SCANHOST_OK : detail::failed(error, "cudaMemcpyAsync", text);
 }
 
 }  // namespace scanhost

@@ -46,6 +46,7 @@ func TestCopiedMemory(t *testing.T) {
 		{"one left out", 2, Unwritten, "1 of"},
 		{"an input is written: only what it makes of the next launch is seen", 3, Wrong, ""},
 		{"results do not come back", 4, DeviceError, "the bus is broken"},
+		{"a later launch leaves the results of the first: new poison reached the device", 5, Unwritten, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := engine(t, small(t, 3))

@@ -186,7 +186,7 @@ func (r *kernelRun) start(ctx context.Context) *failure {
 	}
 	if need := r.engine.Needs; need != "" && r.target.Backend == "cuda" {
 		if !slices.Contains(d.Capabilities, need) {
-			return r.end(ctx, &failure{verdict: Unsupported, detail: fmt.Sprintf("it takes no host memory on a GPU: it lacks capability %s, and the driver exports none of its own", need)})
+			return r.end(ctx, &failure{verdict: Unsupported, detail: fmt.Sprintf("this run hands plugins host memory to copy to the GPU, and it lacks capability %s", need)})
 		}
 		r.result.Lost = r.engine.Lost
 	}

@@ -84,9 +84,9 @@ func printable(line string) string {
 	}, line)
 }
 
-// lost says once what could not be checked in a run. It stands beside the verdicts, since it is part of what they mean.
-func lost(run judge.Run) string {
-	for _, k := range run.Kernels {
+// Lost says once what could not be checked, or "". It stands beside the verdicts, since it is part of what they mean.
+func Lost(kernels ...judge.KernelResult) string {
+	for _, k := range kernels {
 		if len(k.Lost) > 0 {
 			return "not checked, since plugins copied host memory: " + strings.Join(k.Lost, "; ") + "\n"
 		}

@@ -174,3 +174,17 @@ func TestProgressOnATerminalLeavesOnlyResults(t *testing.T) {
 		t.Errorf("the last line is %q", last)
 	}
 }
+
+func TestTextSaysOnceWhatWasNotChecked(t *testing.T) {
+	for _, lost := range [][]string{nil, {"one thing", "another"}} {
+		run := sample()
+		for i := range run.Kernels {
+			run.Kernels[i].Lost = lost
+		}
+		var b bytes.Buffer
+		Text(&b, run, Style{})
+		if n := strings.Count(b.String(), "plugins copied host memory: one thing; another\n"); n != min(1, len(lost)) {
+			t.Errorf("with %v lost it is said %d times:\n%s", lost, n, &b)
+		}
+	}
+}

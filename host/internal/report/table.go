@@ -18,7 +18,7 @@ func Text(w io.Writer, run judge.Run, s Style) {
 	Table(w, run, s)
 	Failures(w, run, s)
 	fmt.Fprintln(w)
-	fmt.Fprint(w, lost(run))
+	fmt.Fprint(w, Lost(run.Kernels...))
 	fmt.Fprintln(w, summary(run))
 }
 

@@ -6,13 +6,15 @@
 
 #include "abi.h"
 
-enum fault { RIGHT, WRITES_PAST_THE_END, LEAVES_THE_LAST, WRITES_AN_INPUT, CANNOT_COPY };
+enum fault { RIGHT, WRITES_PAST_THE_END, LEAVES_THE_LAST, WRITES_AN_INPUT, CANNOT_COPY, WRITES_ONCE };
 
 static int64_t fault;
+static int launched;  // since the problem was prepared
 
 static int prepare(const scanhost_problem* p, uint64_t* workspace_bytes, char text[SCANHOST_TEXT]) {
   (void)text;
   fault = p->tuning[0];
+  launched = 0;
   *workspace_bytes = 0;
   return SCANHOST_OK;
 }
@@ -41,7 +43,8 @@ static int launch(const scanhost_problem* p, const scanhost_set* sets, uint32_t 
                   scanhost_report* report) {
   (void)workspace, (void)workspace_bytes, (void)simt;
   memset(report, 0, sizeof *report);
-  for (uint32_t i = 0; i < launches; i++) scan(p, &sets[(first + i) % n_sets]);
+  for (uint32_t i = 0; i < launches; i++)
+    if (fault != WRITES_ONCE || launched++ == 0) scan(p, &sets[(first + i) % n_sets]);
   report->completed = launches;
   return SCANHOST_OK;
 }

@@ -104,6 +104,61 @@ def test_without_a_driver_the_error_names_it(tmp_path: Path) -> None:
             host.prepare(request_of(host)[0])
 
 
+def copied_request(host: Host) -> tuple[pb.PrepareRequest, np.ndarray[tuple[int, ...], np.dtype[np.float32]]]:
+    """As of a host whose driver exports nothing: host memory for a problem on the GPU."""
+    request, outputs = request_of(host)
+    for buffer in request.sets[0].buffers:
+        buffer.kind = pb.BUFFER_KIND_MEMFD
+    return request, outputs["h"]
+
+
+def test_host_memory_is_copied_to_the_gpu_and_back(tmp_path: Path, driver: Path) -> None:
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver)) as host:
+        request, h = copied_request(host)
+        handle = host.prepare(request).prepared.handle
+        for _ in range(2):
+            h[:] = -1
+            reply = host.launch(handle)
+            assert reply.completed == 1 and not reply.HasField("finding")
+            np.testing.assert_array_equal(h, 11 * np.arange(6, dtype=np.float32).reshape(2, 3))
+        host.release(handle)
+        said = host.stderr.read_text()
+    assert said.count("allocated") == 3 and said.count("released") == 3 and "mapped" not in said
+
+
+def test_outputs_on_the_gpu_hold_what_the_host_last_put_there(tmp_path: Path, driver: Path) -> None:
+    code = "print('saw', view(arrays.h)[0], file=__import__('sys').stderr, flush=True)"
+    main = cuda(tmp_path)
+    main.write_text(main.read_text().replace("    for i, (a, b)", f"    {code}\n    for i, (a, b)"))
+    with running(main, LD_LIBRARY_PATH=str(driver)) as host:
+        request, h = copied_request(host)
+        handle = host.prepare(request).prepared.handle
+        for poison in (5.0, 6.0):
+            h[:] = poison
+            host.launch(handle)
+        said = host.stderr.read_text()
+    assert [line for line in said.splitlines() if line.startswith("saw")] == ["saw 5.0", "saw 6.0"]
+
+
+def test_a_copy_back_that_fails_is_a_finding(tmp_path: Path, driver: Path) -> None:
+    fails = {"FAKE_CUDA_FAIL": "cuMemcpyDtoH_v2", "FAKE_CUDA_CODE": "700"}
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver), **fails) as host:
+        handle = host.prepare(copied_request(host)[0]).prepared.handle
+        finding = host.launch(handle).finding
+    assert finding.kind == pb.Finding.DEVICE_ERROR and "cuMemcpyDtoH_v2" in finding.text
+
+
+@pytest.mark.parametrize("call", ["cuMemAlloc_v2", "cuMemcpyHtoD_v2"])
+def test_a_copy_that_does_not_fit_is_undone(tmp_path: Path, driver: Path, call: str) -> None:
+    with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver), FAKE_CUDA_FAIL=call, FAKE_CUDA_CODE="2") as host:
+        with pytest.raises(grpc.RpcError) as failure:
+            host.prepare(copied_request(host)[0])
+        assert failure.value.code() == grpc.StatusCode.RESOURCE_EXHAUSTED and call in str(failure.value.details())
+        said = host.stderr.read_text()
+        assert said.count("allocated") == said.count("released")
+        assert len([f for f in Path(f"/proc/{host.process.pid}/fd").iterdir() if "memfd" in str(f.readlink())]) == 0
+
+
 CAPTURES = """
 import sys
 recorded = []
@@ -124,7 +179,7 @@ def test_a_batch_is_captured_once_and_replayed(tmp_path: Path, driver: Path) -> 
     main = cuda(tmp_path)
     main.write_text("import scanhost" + CAPTURES.replace("FAIL", "pass") + "scanhost.serve(__file__)\n")
     with running(main, LD_LIBRARY_PATH=str(driver)) as host:
-        assert list(host.describe().capabilities) == ["graph"]
+        assert list(host.describe().capabilities) == ["copied_memory", "graph"]
         handle = host.prepare(request_of(host)[0]).prepared.handle
         for launches in (3, 3, 2, 3):
             reply = host.replay(handle, launches)
@@ -147,7 +202,7 @@ def test_a_capture_that_fails_is_refused_and_the_plugin_goes_on(tmp_path: Path, 
 
 def test_a_kernel_without_graphs_says_so(tmp_path: Path, driver: Path) -> None:
     with running(cuda(tmp_path), LD_LIBRARY_PATH=str(driver)) as host:
-        assert list(host.describe().capabilities) == []
+        assert list(host.describe().capabilities) == ["copied_memory"]
         handle = host.prepare(request_of(host)[0]).prepared.handle
         with pytest.raises(grpc.RpcError) as failure:
             host.replay(handle)

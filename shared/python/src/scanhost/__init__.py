@@ -10,7 +10,7 @@ A plugin is a folder with plugin.toml and main.py. main.py decorates a function 
 
     scanhost.serve(__file__)
 
-Arrays are the host's own memory, or the GPU's, and are never copied: Array.numpy() on the CPU, and DLPack
+Arrays are the host's own memory, or the GPU's, and are not copied: Array.numpy() on the CPU, and DLPack
 (torch.from_dlpack(arrays.a), and the same of CuPy and JAX) on both.
 """
 

@@ -6,6 +6,7 @@ import math
 import mmap
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ _NUMPY_TYPES = {"fp32": "<f4", "fp16": "<f2", "bf16": "<u2"}
 class Array:
     """One array of a problem, in the host's memory or the GPU's, always row-major.
 
-    Nothing of it is copied: numpy() is the memory itself, and torch.from_dlpack(array), cupy.from_dlpack(array)
+    A kernel sees no copies: numpy() is the memory itself, and torch.from_dlpack(array), cupy.from_dlpack(array)
     and jax.dlpack.from_dlpack(array) are views of it. An array is gone when its problem is released, so a kernel
     keeps none. Writing to one that is not writable ends the plugin.
     """
@@ -72,6 +73,21 @@ class Array:
         return _dlpack.capsule(self.pointer, self.shape, self.dtype, self.__dlpack_device__()[0], self)
 
 
+@dataclass(frozen=True)
+class _Copy:
+    """A mapping of host memory and what stands for it on the GPU."""
+
+    memory: mmap.mmap
+    device: int
+    writable: bool
+
+    @property
+    def address(self) -> int:
+        """Of the host memory. No view outlives the call, so that close() can unmap."""
+        address: int = np.frombuffer(self.memory, np.uint8).__array_interface__["data"][0]
+        return address
+
+
 class Mappings:
     """What one Prepare maps, by buffer id; a buffer that several sets name is mapped once."""
 
@@ -80,6 +96,7 @@ class Mappings:
         self.driver: Driver | None = None  # backend cuda
         self._host: dict[int, mmap.mmap] = {}
         self._device: dict[int, tuple[int, int]] = {}
+        self._copies: dict[int, _Copy] = {}
 
     def array(self, buffer: pb.Buffer) -> Array:
         """The array that a buffer describes, mapped."""
@@ -92,6 +109,9 @@ class Mappings:
             raise RequestError(
                 f"buffer {buffer.id} ({buffer.role}): {size} bytes at {buffer.offset} are outside its mapping of {buffer.map_bytes}"
             )
+        if buffer.kind == pb.BUFFER_KIND_MEMFD and self.driver:
+            address = self._copied(buffer, self.driver) + buffer.offset
+            return Array(shape, dtype, buffer.writable, "cuda", address, None)
         if buffer.kind == pb.BUFFER_KIND_MEMFD:
             return self._on_host(buffer, shape, dtype)
         if buffer.kind == pb.BUFFER_KIND_CUDA_VMM and self.driver:
@@ -103,18 +123,48 @@ class Mappings:
     def _on_host(self, buffer: pb.Buffer, shape: tuple[int, ...], dtype: str) -> Array:
         memory = self._host.get(buffer.id)
         if memory is None:
-            protection = mmap.PROT_READ | (mmap.PROT_WRITE if buffer.writable else 0)
-            fd = self._descriptors.claim(buffer.id)
-            try:
-                memory = mmap.mmap(fd, buffer.map_bytes, mmap.MAP_SHARED, protection)
-            except (OSError, ValueError) as error:
-                raise RequestError(f"mapping buffer {buffer.id} ({buffer.role}, {buffer.map_bytes} bytes): {error}") from None
-            finally:
-                os.close(fd)
-            self._host[buffer.id] = memory
+            memory = self._host[buffer.id] = self._map_host(buffer)
         # NumPy sees that a mapping without PROT_WRITE is not writable.
         view: npt.NDArray[Any] = np.ndarray(shape, _NUMPY_TYPES[dtype], memory, buffer.offset)
         return Array(shape, dtype, buffer.writable, "cpu", view.__array_interface__["data"][0], view)
+
+    def _map_host(self, buffer: pb.Buffer) -> mmap.mmap:
+        protection = mmap.PROT_READ | (mmap.PROT_WRITE if buffer.writable else 0)
+        fd = self._descriptors.claim(buffer.id)
+        try:
+            return mmap.mmap(fd, buffer.map_bytes, mmap.MAP_SHARED, protection)
+        except (OSError, ValueError) as error:
+            raise RequestError(f"mapping buffer {buffer.id} ({buffer.role}, {buffer.map_bytes} bytes): {error}") from None
+        finally:
+            os.close(fd)
+
+    def _copied(self, buffer: pb.Buffer, driver: Driver) -> int:
+        """Where the driver cannot export the keeper's memory: the whole mapping, guard bands too, copied to the GPU."""
+        if buffer.id not in self._copies:
+            memory = self._map_host(buffer)
+            try:
+                copy = _Copy(memory, driver.allocate(len(memory)), buffer.writable)
+            except BaseException:
+                memory.close()  # now, not when the error is forgotten
+                raise
+            self._copies[buffer.id] = copy
+            driver.copy_to_device(copy.device, copy.address, len(memory))
+        return self._copies[buffer.id].device
+
+    def to_device(self) -> None:
+        """Brings what the host last put into the outputs, its poison, to their copies on the GPU."""
+        for copy in self._outputs():
+            assert self.driver
+            self.driver.copy_to_device(copy.device, copy.address, len(copy.memory))
+
+    def to_host(self) -> None:
+        """Brings results back. Like to_device it does nothing where kernels work on the host's buffers themselves."""
+        for copy in self._outputs():
+            assert self.driver
+            self.driver.copy_to_host(copy.address, copy.device, len(copy.memory))
+
+    def _outputs(self) -> list[_Copy]:
+        return [copy for copy in self._copies.values() if copy.writable]
 
     def _on_device(self, buffer: pb.Buffer, driver: Driver) -> int:
         if buffer.id not in self._device:
@@ -128,10 +178,14 @@ class Mappings:
 
     def missing(self, buffers: Sequence[int]) -> list[int]:
         """Those of the ids whose descriptors were not claimed."""
-        return [b for b in buffers if b not in self._host and b not in self._device]
+        return [b for b in buffers if b not in self._host and b not in self._device and b not in self._copies]
 
     def close(self) -> None:
         """Unmaps. Host memory of which the kernel still holds a view stays until it lets go."""
+        while self._copies and self.driver:
+            copy = self._copies.popitem()[1]
+            copy.memory.close()
+            self.driver.free(copy.device)
         self._host.clear()
         while self._device and self.driver:
             _, (address, size) = self._device.popitem()

@@ -18,6 +18,7 @@ DESCRIPTOR_WAIT: Final = 5.0  # seconds
 BEAT_EVERY: Final = 0.25  # seconds
 
 CAPABILITY_GRAPH: Final = "graph"  # LaunchRequest.graph is understood
+CAPABILITY_COPIED: Final = "copied_memory"  # memfd buffers are taken on backend cuda
 
 DTYPES: Final[dict[str, pb.DType]] = {"fp32": pb.DTYPE_FP32, "fp16": pb.DTYPE_FP16, "bf16": pb.DTYPE_BF16}
 DTYPE_NAMES: Final[dict[int, str]] = {int(value): name for name, value in DTYPES.items()}

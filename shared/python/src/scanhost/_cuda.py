@@ -40,6 +40,10 @@ _SIGNATURES: Final[dict[str, list[Any]]] = {
     "cuMemUnmap": [_u64, _size],
     "cuMemAddressFree": [_u64, _size],
     "cuMemRelease": [_u64],
+    "cuMemAlloc_v2": [ctypes.POINTER(_u64), _size],
+    "cuMemFree_v2": [_u64],
+    "cuMemcpyHtoD_v2": [_u64, _pointer, _size],
+    "cuMemcpyDtoH_v2": [_pointer, _u64, _size],
     "cuEventCreate": [ctypes.POINTER(_pointer), ctypes.c_uint],
     "cuEventRecord": [_pointer, _pointer],
     "cuEventElapsedTime": [ctypes.POINTER(ctypes.c_float), _pointer, _pointer],
@@ -97,6 +101,27 @@ class Driver:
     def unmap(self, address: int, size: int) -> None:
         self._call("cuMemUnmap", address, size)
         self._call("cuMemAddressFree", address, size)
+
+    def allocate(self, size: int) -> int:
+        """Device memory of this process's own."""
+        self.enter()
+        address = _u64()
+        self._call("cuMemAlloc_v2", ctypes.byref(address), size)
+        return address.value
+
+    def free(self, address: int) -> None:
+        self.enter()
+        self._call("cuMemFree_v2", address)
+
+    def copy_to_device(self, device: int, host: int, size: int) -> None:
+        """Waits: a copy from pageable memory may return before it has arrived, and streams do not wait for it."""
+        self.enter()
+        self._call("cuMemcpyHtoD_v2", device, host, size)
+        self._call("cuCtxSynchronize")
+
+    def copy_to_host(self, host: int, device: int, size: int) -> None:
+        self.enter()
+        self._call("cuMemcpyDtoH_v2", host, device, size)
 
     def synchronize(self) -> None:
         """Waits for everything this process has given the GPU, and raises what went wrong there."""

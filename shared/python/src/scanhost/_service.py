@@ -10,7 +10,7 @@ import grpc
 
 from ._affine import AffineArrays, AffineProblem, arrays_of, options_of, problem_of
 from ._buffers import Mappings
-from ._contract import BACKEND_NAMES, CAPABILITY_GRAPH
+from ._contract import BACKEND_NAMES, CAPABILITY_COPIED, CAPABILITY_GRAPH
 from ._cuda import Driver
 from ._descriptors import Descriptors
 from ._errors import DeviceError, RequestError, Unsupported, is_out_of_memory, one_line
@@ -60,8 +60,12 @@ class Service:
         self._replay: _Replay | None = None
 
     def describe(self, _: pb.DescribeRequest) -> pb.DescribeResponse:
-        graphs = "cuda" in self._manifest.backends and all(k.capture for k in self._kernels.values())
-        return self._manifest.describe(self._source_hash, [CAPABILITY_GRAPH] if graphs else [])
+        capabilities = []
+        if "cuda" in self._manifest.backends:
+            capabilities.append(CAPABILITY_COPIED)
+            if all(k.capture for k in self._kernels.values()):
+                capabilities.append(CAPABILITY_GRAPH)
+        return self._manifest.describe(self._source_hash, capabilities)
 
     def prepare(self, request: pb.PrepareRequest) -> pb.PrepareResponse:
         with self._progress.during(pb.Beat.PREPARE, 0):
@@ -110,12 +114,14 @@ class Service:
                 raise RequestError("launches is 0; at least 1 is needed")
             response = pb.LaunchResponse()
             try:
+                prepared.mappings.to_device()
                 if not request.graph:
                     _run(prepared, request, response)
                 elif (refusal := self._capture(prepared, request)) is None:
                     self._run_replay(prepared, request, response)
                 else:
                     response.finding.CopyFrom(pb.Finding(kind=pb.Finding.REFUSED, text=refusal))
+                prepared.mappings.to_host()
             except Exception as error:
                 response.finding.CopyFrom(_finding(prepared, error, response.completed))
             return response

@@ -102,6 +102,28 @@ int cuMemRelease(u64 handle) {
   handles--;
   return close((int)handle) ? 1 : 0;
 }
+int cuMemAlloc_v2(u64* address, size_t size) {
+  NEEDS_CONTEXT("cuMemAlloc_v2");
+  *address = (u64)(uintptr_t)malloc(size);
+  fprintf(stderr, "allocated %zu\n", size);
+  return 0;
+}
+int cuMemFree_v2(u64 address) {
+  NEEDS_CONTEXT("cuMemFree_v2");
+  free((void*)(uintptr_t)address);
+  fprintf(stderr, "released\n");
+  return 0;
+}
+int cuMemcpyHtoD_v2(u64 device, const void* host, size_t size) {
+  NEEDS_CONTEXT("cuMemcpyHtoD_v2");
+  memcpy((void*)(uintptr_t)device, host, size);
+  return 0;
+}
+int cuMemcpyDtoH_v2(void* host, u64 device, size_t size) {
+  NEEDS_CONTEXT("cuMemcpyDtoH_v2");
+  memcpy(host, (void*)(uintptr_t)device, size);
+  return 0;
+}
 int cuEventCreate(void** event, unsigned flags) {
   NEEDS_CONTEXT("cuEventCreate");
   *event = malloc(1);
