@@ -23,8 +23,8 @@ func newBuild(shared *sharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [NAME...]",
 		Short: "Build plugins without running them",
-		Long: `build compiles the plugins it is given, or all, and says where the executables are. run-all and verify build
-by themselves; build is for seeing a compiler's errors, and for compiling with nvcc on a machine that has no
+		Long: `build compiles the plugins it is given, or every kernel, and says where the executables are. Baselines are built
+where they are named: what they need need not be here. run-all and verify build by themselves; build is for seeing a compiler's errors, and for compiling with nvcc on a machine that has no
 GPU, where --arch says what for.
 
 A plugin in Python that is named here gets an environment of its own where no installed Python has what it
@@ -57,13 +57,10 @@ type builtRow struct {
 func runBuild(ctx context.Context, o *buildOptions, names []string, out, errOut io.Writer) error {
 	plugins, err := o.choose(names)
 	if len(names) == 0 {
-		plugins, err = o.find()
+		plugins, err = o.kernels()
 	}
 	if err != nil {
 		return err
-	}
-	if len(plugins) == 0 {
-		return fmt.Errorf("there is no plugin to build: run inside the scanhost repository, or say --plugin-dir DIR")
 	}
 	backend, err := o.backend.resolve(ctx)
 	if err != nil {

@@ -46,7 +46,7 @@ func (f *sharedFlags) kernels() ([]discover.Plugin, error) {
 		}
 	}
 	if len(kernels) == 0 {
-		return nil, fmt.Errorf("there is no kernel to run: run inside the scanhost repository, or say --plugin-dir DIR")
+		return nil, fmt.Errorf("there is no kernel here: run inside the scanhost repository, or say --plugin-dir DIR")
 	}
 	return kernels, nil
 }
