@@ -23,9 +23,10 @@ func newBuild(shared *sharedFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build [NAME...]",
 		Short: "Build plugins without running them",
-		Long: `build compiles the plugins it is given, or every kernel, and says where the executables are. Baselines are built
-where they are named: what they need need not be here. run-all and verify build by themselves; build is for seeing a compiler's errors, and for compiling with nvcc on a machine that has no
-GPU, where --arch says what for.
+		Long: `build compiles the plugins it is given, or every kernel, and says where the executables are. Baselines are
+built where they are named: what they need need not be here. run-all and verify build by themselves; build is
+for seeing a compiler's errors, and for compiling with nvcc on a machine that has no GPU, where --arch says
+what for.
 
 A plugin in Python that is named here gets an environment of its own where no installed Python has what it
 needs: pip downloads the packages that its requirements pin by hash. Only this and --install of other commands do.
