@@ -7,6 +7,7 @@
 #include "block_scan.cuh"
 #include "look_back.cuh"
 #include "row_tile.cuh"
+#include "strips.cuh"
 
 constexpr int MAX_THREADS = 512;
 
@@ -44,38 +45,17 @@ __global__ void __launch_bounds__(MAX_THREADS, 2) lookback_items(AffineRows rows
   float a[ITEMS], b[ITEMS];
   span.load(rows.arrays, a, b);
 
-  // A strip is scanned across the warp by itself; lane 31 composes the strips of its warp.
-  constexpr int SIZE = TileSpan<ITEMS>::SIZE, STRIPS = ITEMS / SIZE;
-  Affine before[STRIPS], through = identity();  // maps before this lane in its strip; all strips, in lane 31
-#pragma unroll
-  for (int s = 0; s < STRIPS; s++) {
-    Affine group = {a[s * SIZE], b[s * SIZE]};
-#pragma unroll
-    for (int i = s * SIZE + 1; i < (s + 1) * SIZE; i++) group = combine(group, {a[i], b[i]});
-    group = warp_inclusive_scan(group);
-    before[s] = warp_exclusive(group);
-    through = s == 0 ? group : combine(through, group);
-  }
-  const WarpFold warps = fold_warps(through, shared.scan);
+  constexpr int SIZE = TileSpan<ITEMS>::SIZE;
+  const WarpStrips<ITEMS / SIZE> strips = scan_strips<SIZE>(a, b);
+  const WarpFold warps = fold_warps(strips.through, shared.scan);
   if (threadIdx.x < WARP) {
     const float entering = chain(lookback, tile, warps.total, rows.initial(tile.row));
     if (threadIdx.x == 0) shared.entering = entering;
   }
   __syncthreads();
 
-  // From here a lane repeats the serial recurrence on its own elements: no products, so fewer roundings.
-  float enters = apply(warps.before, shared.entering);  // the strip
-#pragma unroll
-  for (int s = 0; s < STRIPS; s++) {
-    float h = apply(before[s], enters);
-#pragma unroll
-    for (int i = s * SIZE; i < (s + 1) * SIZE; i++) {
-      h = apply({a[i], b[i]}, h);
-      b[i] = h;
-      if (rows.arrays.last && span.position(i) == span.last) rows.arrays.last[tile.row] = h;
-    }
-    if (s + 1 < STRIPS) enters = __shfl_sync(ALL_LANES, h, WARP - 1);
-  }
+  apply_strips<SIZE>(strips, apply(warps.before, shared.entering), a, b);
+  span.store_last(rows.arrays.last, tile.row, b);
   span.store(rows.arrays.h, b);
 }
 

@@ -81,11 +81,10 @@ constexpr int64_t rows_per_grid(int64_t rows, int64_t blocks_per_row) {
 static_assert(rows_per_grid(3000000000, 1) == MAX_BLOCKS, "rows beyond one grid go to the next");
 static_assert(rows_per_grid(70, 3) == 70 && rows_per_grid(5, MAX_BLOCKS) == 1, "a row is never split");
 
-// Calls enqueue_rows(StoredRows) for consecutive batches of rows, each of which fits in one grid.
+// Calls enqueue_rows(StoredRows) for consecutive batches of at most `step` rows.
 template <class T, class EnqueueRows>
-void for_each_grid(const AffineProblem& problem, const StoredArrays<T>& arrays, int64_t blocks_per_row,
+void for_each_rows(const AffineProblem& problem, const StoredArrays<T>& arrays, int64_t step,
                    EnqueueRows enqueue_rows) {
-  const int64_t step = rows_per_grid(problem.rows, blocks_per_row);
   for (int64_t first = 0; first < problem.rows; first += step) {
     const int64_t rest = problem.rows - first, skip = first * problem.length;
     StoredArrays<T> part = {arrays.a + skip, arrays.b + skip, arrays.h0, arrays.h + skip, arrays.last};
@@ -93,6 +92,13 @@ void for_each_grid(const AffineProblem& problem, const StoredArrays<T>& arrays, 
     if (part.last) part.last += first;
     enqueue_rows(StoredRows<T>{part, rest < step ? rest : step, problem.length, problem.reverse});
   }
+}
+
+// The same for batches each of which fits in one grid.
+template <class T, class EnqueueRows>
+void for_each_grid(const AffineProblem& problem, const StoredArrays<T>& arrays, int64_t blocks_per_row,
+                   EnqueueRows enqueue_rows) {
+  for_each_rows(problem, arrays, rows_per_grid(problem.rows, blocks_per_row), enqueue_rows);
 }
 
 // The scan of rows without elements: the state stays what it was.

@@ -66,16 +66,21 @@ struct TileSpan {
   int last;        // position of the row's last element; -1 when another tile has it
   bool reverse;
 
-  __device__ TileSpan(const StoredRows<T>& rows, TilePlace tile) : reverse(rows.reverse) {
-    const int64_t first = tile.row * rows.length, past = first + rows.length;
+  __device__ TileSpan(const StoredRows<T>& rows, TilePlace tile)
+      : TileSpan(tile.row * rows.length, (tile.row + int64_t(1)) * rows.length, tile.index, rows.reverse) {}
+
+  // Tile `index` of the elements [first, past) in memory, which may be none.
+  __device__ TileSpan(int64_t first, int64_t past, int64_t index, bool reverse) : reverse(reverse) {
     const int lead = int((reverse ? -past : first) & (SIZE - 1));
-    const int64_t elements = int64_t(blockDim.x) * ITEMS, start = tile.index * elements;
-    const int64_t rest = lead + rows.length - start;
+    const int64_t elements = int64_t(blockDim.x) * ITEMS, start = index * elements;
+    const int64_t rest = lead + (past - first) - start;
     origin = reverse ? past - 1 + lead - start : first - lead + start;
     begin = start == 0 ? lead : 0;
     end = int(rest < elements ? rest : elements);
-    last = rest <= elements ? int(rest) - 1 : -1;
+    last = rest <= elements && first < past ? int(rest) - 1 : -1;
   }
+
+  __device__ bool holds(int position) const { return position >= begin && position < end; }
 
   // Position of this thread's item i, in scan order.
   __device__ static int position(int i) {
@@ -83,26 +88,44 @@ struct TileSpan {
     return (warp * (ITEMS / SIZE) + i / SIZE) * (WARP * SIZE) + lane * SIZE + i % SIZE;
   }
 
-  // This thread's maps; the identity where a position is not in the row. In a whole tile all groups of both arrays
-  // are requested before any is looked at, so that the latency of memory is paid once.
-  __device__ void load(const StoredArrays<T>& arrays, float (&a)[ITEMS], float (&b)[ITEMS]) const {
+  // This thread's part of both arrays as it lies in memory; the identity's numbers where a position is not in the row.
+  struct Fetched {
+    Groups a[ITEMS / SIZE], b[ITEMS / SIZE];
+  };
+
+  // Requests all groups of both arrays before any is looked at, so that the latency of memory is paid once, and later
+  // than here when the caller has something else to do first.
+  __device__ void fetch(const StoredArrays<T>& arrays, Fetched& fetched) const {
     if (begin == 0 && end == int(blockDim.x) * ITEMS) {
-      Groups of_a[ITEMS / SIZE], of_b[ITEMS / SIZE];
 #pragma unroll
       for (int s = 0; s < ITEMS / SIZE; s++) {
         const int64_t group = lowest(position(s * SIZE));
-        of_a[s] = load_group(reinterpret_cast<const Groups*>(arrays.a + group));
-        of_b[s] = load_group(reinterpret_cast<const Groups*>(arrays.b + group));
-      }
-#pragma unroll
-      for (int s = 0; s < ITEMS / SIZE; s++) {
-        take(of_a[s], s * SIZE, a);
-        take(of_b[s], s * SIZE, b);
+        fetched.a[s] = load_group(reinterpret_cast<const Groups*>(arrays.a + group));
+        fetched.b[s] = load_group(reinterpret_cast<const Groups*>(arrays.b + group));
       }
     } else {
-      load_part(arrays.a, 1.0f, a);
-      load_part(arrays.b, 0.0f, b);
+#pragma unroll
+      for (int s = 0; s < ITEMS / SIZE; s++) {
+        fetch_part(arrays.a, 1.0f, position(s * SIZE), fetched.a[s]);
+        fetch_part(arrays.b, 0.0f, position(s * SIZE), fetched.b[s]);
+      }
     }
+  }
+
+  // The same in scan order, as numbers.
+  __device__ void maps(const Fetched& fetched, float (&a)[ITEMS], float (&b)[ITEMS]) const {
+#pragma unroll
+    for (int s = 0; s < ITEMS / SIZE; s++) {
+      take(fetched.a[s], s * SIZE, a);
+      take(fetched.b[s], s * SIZE, b);
+    }
+  }
+
+  // This thread's maps; the identity where a position is not in the row.
+  __device__ void load(const StoredArrays<T>& arrays, float (&a)[ITEMS], float (&b)[ITEMS]) const {
+    Fetched fetched;
+    fetch(arrays, fetched);
+    maps(fetched, a, b);
   }
 
   __device__ void store(T* array, const float (&x)[ITEMS]) const {
@@ -121,25 +144,32 @@ struct TileSpan {
     }
   }
 
+  // The state at the row's end, where this thread has it and it is asked for.
+  __device__ void store_last(float* states, int64_t row, const float (&h)[ITEMS]) const {
+    if (!states) return;
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++)
+      if (position(i) == last) states[row] = h[i];
+  }
+
  private:
   // A group's items in scan order, as items i and following.
   __device__ void take(const Groups& group, int i, float (&x)[ITEMS]) const {
 #pragma unroll
     for (int k = 0; k < SIZE; k++) x[i + k] = widen(group.item[reverse ? SIZE - 1 - k : k]);
   }
-  __device__ void load_part(const T* array, float outside, float (&x)[ITEMS]) const {
+  __device__ void fetch_part(const T* array, float outside, int first, Groups& group) const {
+    if (whole(first)) {
+      group = load_group(reinterpret_cast<const Groups*>(array + lowest(first)));
+      return;
+    }
 #pragma unroll
-    for (int i = 0; i < ITEMS; i += SIZE) {
-      if (whole(position(i))) {
-        take(load_group(reinterpret_cast<const Groups*>(array + lowest(position(i)))), i, x);
-      } else {
-#pragma unroll
-        for (int k = i; k < i + SIZE; k++) x[k] = holds(position(k)) ? widen(array[at(position(k))]) : outside;
-      }
+    for (int k = 0; k < SIZE; k++) {
+      const int p = first + (reverse ? SIZE - 1 - k : k);
+      group.item[k] = holds(p) ? array[at(p)] : narrow<T>(outside);
     }
   }
   __device__ int64_t at(int position) const { return reverse ? origin - position : origin + position; }
-  __device__ bool holds(int position) const { return position >= begin && position < end; }
   __device__ bool whole(int position) const { return position >= begin && position + SIZE <= end; }
   // The index in memory of the group of positions that starts at this one.
   __device__ int64_t lowest(int position) const { return at(reverse ? position + SIZE - 1 : position); }

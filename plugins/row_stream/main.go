@@ -1,0 +1,24 @@
+// Level 4 of the ladder: a team of warps walks a row with the state in registers and the next tile in flight.
+package main
+
+/*
+#cgo !cuda CXXFLAGS: -std=c++17 -O3 -g -Wno-tsan -fsanitize=thread -I${SRCDIR}/../../shared/cuda
+*/
+import "C"
+
+import (
+	_ "embed"
+
+	"scanhost/shared/cuda"
+	"scanhost/shared/plugin"
+)
+
+//go:embed plugin.toml
+var manifest string
+
+//go:embed kernel.cu
+var kernel string
+
+func main() {
+	plugin.Serve(plugin.Source{Manifest: manifest, Kernel: kernel, Headers: cuda.Sources})
+}
