@@ -8,13 +8,14 @@ import (
 	"path/filepath"
 )
 
-// environmentFolder holds the environments made for a plugin: one for each content of its requirements.
+// environmentFolder holds the environments made from a plugin's requirements, by their content: several gigabytes are
+// not downloaded again for the next plugin that needs the same.
 func (b *builder) environmentFolder(p Plugin) string {
 	text, err := os.ReadFile(filepath.Join(p.Dir, p.Manifest.Requirements))
 	if err != nil {
 		text = []byte(err.Error()) // no environment is under that name; making one says why
 	}
-	return filepath.Join(b.cache, "python", p.Name()+"-"+shortHash(string(text)))
+	return filepath.Join(b.cache, "python", shortHash(string(text)))
 }
 
 // environmentMarker is written last: an environment without it is half of one.

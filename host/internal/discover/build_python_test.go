@@ -102,6 +102,30 @@ func TestInstallMakesAnEnvironmentThatIsUsedFromThenOn(t *testing.T) {
 	}
 }
 
+func TestPluginsOfTheSameRequirementsShareAnEnvironment(t *testing.T) {
+	root, _ := pythonCheckout(t, "torch", "", "0")
+	other := filepath.Join(root, "plugins", "viper")
+	if err := os.CopyFS(other, os.DirFS(filepath.Join(root, "plugins", "snake"))); err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(other, "plugin.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(other, "plugin.toml"), strings.Replace(string(manifest), "snake", "viper", 1))
+	r := BuildRequest{Backend: "simt", CacheDir: t.TempDir(), Install: true}
+	named, _ := build(t, r)
+	snake, viper := named["snake"], named["viper"]
+	if snake.Err != nil || viper.Err != nil || snake.Executable[0] != viper.Executable[0] {
+		t.Errorf("started by %q (%v) and %q (%v), want one Python", snake.Executable, snake.Err, viper.Executable, viper.Err)
+	}
+	put(t, filepath.Join(other, "requirements.txt"), "torch==2.0 --hash=sha256:00\n")
+	named, _ = build(t, r)
+	if viper = named["viper"]; viper.Err != nil || viper.Executable[0] == snake.Executable[0] {
+		t.Errorf("other requirements are started by %q (%v), want another Python", viper.Executable, viper.Err)
+	}
+}
+
 func TestFailedInstallSaysWhyAndIsNotTakenLater(t *testing.T) {
 	for _, c := range []struct{ envLacks, pip, want string }{
 		{"", "1", "ERROR: no such wheel"},

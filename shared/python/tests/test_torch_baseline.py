@@ -2,45 +2,24 @@
 
 from __future__ import annotations
 
-import runpy
 from typing import Any
 
 import pytest
-from fakehost import PACKAGE
-
-import scanhost
-from scanhost import _kernels
-
-torch = pytest.importorskip("torch")
+from baselines import names_of, torch, walk, whole_numbers
 
 
 @pytest.fixture
 def baseline(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The plugin's names, without its serving."""
-    monkeypatch.setattr(scanhost, "serve", lambda file: None)
-    monkeypatch.setattr(_kernels, "registered", {})
-    monkeypatch.setenv("CUDA_MODULE_LOADING", "LAZY")  # the plugin sets it
-    return runpy.run_path(str(PACKAGE.parent.parent / "plugins/torch_hillis_steele/main.py"))
-
-
-def walk(a: Any, b: Any, reverse: bool) -> Any:
-    h, state = torch.empty_like(b), torch.zeros_like(b[:, 0])
-    steps = range(b.shape[1])
-    for t in reversed(steps) if reverse else steps:
-        state = a[:, t] * state + b[:, t]
-        h[:, t] = state
-    return h
+    return names_of("torch_hillis_steele", monkeypatch)
 
 
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 31, 32, 33, 100])
 def test_passes_equal_the_walk(baseline: dict[str, Any], length: int, reverse: bool) -> None:
-    random = torch.Generator().manual_seed(7)
-    a = torch.randint(-1, 2, (3, length), generator=random).float()  # with b whole, every grouping is exact
-    b = torch.randint(-9, 10, (3, length), generator=random).float()
+    a, b = whole_numbers(3, length, torch.float32)
     h = torch.full_like(b, float("nan"))
     baseline["scan_into"](h, a, b, reverse)
-    assert torch.equal(h, walk(a, b, reverse))
+    assert torch.equal(h, walk(a, b, reverse)[0])
 
 
 def test_a_replayed_graph_computes_anew(baseline: dict[str, Any]) -> None:
