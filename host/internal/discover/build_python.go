@@ -48,6 +48,12 @@ func (b *builder) buildPython(ctx context.Context, p Plugin, built *Built) {
 		built.Err = fmt.Errorf("%s has no backend %s; it has %s", m.Name, b.request.Backend, strings.Join(m.Backends, ", "))
 		return
 	}
+	for _, program := range m.Programs {
+		if _, err := exec.LookPath(program); err != nil {
+			built.Err = fmt.Errorf("%s needs %s, which is not in PATH", m.Name, program)
+			return
+		}
+	}
 	chosen, err := b.findPython(ctx, p)
 	if err != nil {
 		built.Err = err
