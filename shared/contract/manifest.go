@@ -26,6 +26,7 @@ type Manifest struct {
 	Imports      []string  `toml:"imports"`      // modules it needs beside the SDK's own
 	Programs     []string  `toml:"programs"`     // names that must be in PATH, such as nvcc: no environment brings them
 	Requirements string    `toml:"requirements"` // file for pip, in the folder: every package pinned, with hashes
+	CCCL         string    `toml:"cccl"`         // the same for a kernel.cu that includes CUB: pins nvidia-cuda-cccl
 	Ops          []Op      `toml:"op"`
 	Tunables     []Tunable `toml:"tunable"`
 }
@@ -120,6 +121,10 @@ func (m Manifest) validateLanguage() error {
 		return fmt.Errorf("imports, programs and requirements are for language \"python\" without an entry; language is %q and entry %q", m.Language, m.Entry)
 	case m.Requirements != "" && !filepath.IsLocal(m.Requirements):
 		return fmt.Errorf("requirements is %q; a path inside the plugin's folder is accepted", m.Requirements)
+	case m.CCCL != "" && (m.Language != "go" || len(m.Entry) > 0 || !slices.Contains(m.Backends, "cuda")):
+		return fmt.Errorf("cccl is for language \"go\" without an entry and backend cuda; language is %q, entry %q and backends %q", m.Language, m.Entry, m.Backends)
+	case m.CCCL != "" && !filepath.IsLocal(m.CCCL):
+		return fmt.Errorf("cccl is %q; a path inside the plugin's folder is accepted", m.CCCL)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (b *builder) asArgument(p Plugin) string {
 // pythons are the interpreters to ask, best first. A name in PATH need not be one: version managers put names
 // there that only complain.
 func (b *builder) pythons(p Plugin) []string {
-	made, _ := filepath.Glob(filepath.Join(b.environmentFolder(p), "*", environmentMarker))
+	made, _ := filepath.Glob(filepath.Join(b.environmentFolder(p, p.Manifest.Requirements), "*", environmentMarker))
 	var paths []string
 	for _, marker := range made {
 		paths = append(paths, filepath.Join(filepath.Dir(marker), "bin", "python"))
