@@ -24,7 +24,9 @@ type Manifest struct {
 	Entry      []string `toml:"entry"` // argv of a prebuilt executable, relative to the folder; empty: built from source
 	// Of a plugin in Python without an entry, which is main.py under a Python that the host finds or makes.
 	Imports      []string  `toml:"imports"`      // modules it needs beside the SDK's own
+	Programs     []string  `toml:"programs"`     // names that must be in PATH, such as nvcc: no environment brings them
 	Requirements string    `toml:"requirements"` // file for pip, in the folder: every package pinned, with hashes
+	CCCL         string    `toml:"cccl"`         // the same for a kernel.cu that includes CUB: pins nvidia-cuda-cccl
 	Ops          []Op      `toml:"op"`
 	Tunables     []Tunable `toml:"tunable"`
 }
@@ -115,10 +117,14 @@ func (m Manifest) validateLanguage() error {
 	switch {
 	case m.Language != "go" && m.Language != "python" && len(m.Entry) == 0:
 		return fmt.Errorf("language is %q and entry is empty; entry says what to run", m.Language)
-	case (len(m.Imports) > 0 || m.Requirements != "") && !m.ManagedPython():
-		return fmt.Errorf("imports and requirements are for language \"python\" without an entry; language is %q and entry %q", m.Language, m.Entry)
+	case (len(m.Imports) > 0 || len(m.Programs) > 0 || m.Requirements != "") && !m.ManagedPython():
+		return fmt.Errorf("imports, programs and requirements are for language \"python\" without an entry; language is %q and entry %q", m.Language, m.Entry)
 	case m.Requirements != "" && !filepath.IsLocal(m.Requirements):
 		return fmt.Errorf("requirements is %q; a path inside the plugin's folder is accepted", m.Requirements)
+	case m.CCCL != "" && (m.Language != "go" || len(m.Entry) > 0 || !slices.Contains(m.Backends, "cuda")):
+		return fmt.Errorf("cccl is for language \"go\" without an entry and backend cuda; language is %q, entry %q and backends %q", m.Language, m.Entry, m.Backends)
+	case m.CCCL != "" && !filepath.IsLocal(m.CCCL):
+		return fmt.Errorf("cccl is %q; a path inside the plugin's folder is accepted", m.CCCL)
 	}
 	return nil
 }

@@ -67,7 +67,10 @@ func Build(ctx context.Context, r BuildRequest) ([]Built, *Built, error) {
 		case !slices.Contains(p.Manifest.Backends, r.Backend):
 			built[i].Err = fmt.Errorf("%s has no backend %s; it has %s", p.Name(), r.Backend, strings.Join(p.Manifest.Backends, ", "))
 		default:
-			targets = append(targets, &target{name: p.Name(), dir: p.Dir, source: "kernel.cu", inTree: p.InTree, built: &built[i]})
+			t := &target{name: p.Name(), dir: p.Dir, source: "kernel.cu", inTree: p.InTree, built: &built[i]}
+			if t.cccl, built[i].Err = b.findCCCL(ctx, p); t.ok() {
+				targets = append(targets, t)
+			}
 		}
 	}
 	var keeper *Built
@@ -90,6 +93,7 @@ type target struct {
 	name   string
 	dir    string
 	source string // what nvcc compiles
+	cccl   string // folder of CUB's headers, where they are not the toolkit's
 	inTree bool
 	built  *Built
 	object string // what nvcc made of source; empty on simt

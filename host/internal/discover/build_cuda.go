@@ -154,6 +154,9 @@ func (b *builder) compileObject(ctx context.Context, t *target) error {
 	}
 	temporary := filepath.Join(b.cache, "objects", fmt.Sprintf("%s-%d.tmp.o", key, os.Getpid()))
 	defer os.Remove(temporary)
+	if t.cccl != "" {
+		flags = append(flags, "-I"+t.cccl) // the toolkit's own come after it
+	}
 	arguments := append(flags, "-I"+headers, "-c", filepath.Join(t.dir, t.source), "-o", temporary)
 	output, err := b.run(ctx, t.dir, nil, b.tools.nvcc.Path, arguments...)
 	if err != nil {
@@ -175,6 +178,9 @@ func objectKey(t *target, headers string, flags []string, version string) (strin
 		return "", err
 	}
 	if err := hashFolder(h, headers, nvccReads); err != nil {
+		return "", err
+	}
+	if err := hashCCCL(h, t); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

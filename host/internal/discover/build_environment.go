@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 )
 
-// environmentFolder holds the environments made from a plugin's requirements, by their content: several gigabytes are
+// environmentFolder holds what is installed from a file of a plugin that pins packages, by the file's content: several gigabytes are
 // not downloaded again for the next plugin that needs the same.
-func (b *builder) environmentFolder(p Plugin) string {
-	text, err := os.ReadFile(filepath.Join(p.Dir, p.Manifest.Requirements))
+func (b *builder) environmentFolder(p Plugin, requirements string) string {
+	text, err := os.ReadFile(filepath.Join(p.Dir, requirements))
 	if err != nil {
 		text = []byte(err.Error()) // no environment is under that name; making one says why
 	}
@@ -23,7 +23,7 @@ const environmentMarker = "complete"
 
 // makeEnvironment makes the plugin's environment from its pinned requirements.
 func (b *builder) makeEnvironment(ctx context.Context, p Plugin, base python) (python, error) {
-	folder := b.environmentFolder(p)
+	folder := b.environmentFolder(p, p.Manifest.Requirements)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return python{}, err
 	}

@@ -93,6 +93,9 @@ func (b *builder) sourceHash(ctx context.Context, t *target) (string, error) {
 	if err := hashFolder(h, headers, want); err != nil {
 		return "", err
 	}
+	if err := hashCCCL(h, t); err != nil {
+		return "", err
+	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 

@@ -48,6 +48,12 @@ func (b *builder) buildPython(ctx context.Context, p Plugin, built *Built) {
 		built.Err = fmt.Errorf("%s has no backend %s; it has %s", m.Name, b.request.Backend, strings.Join(m.Backends, ", "))
 		return
 	}
+	for _, program := range m.Programs {
+		if _, err := exec.LookPath(program); err != nil {
+			built.Err = fmt.Errorf("%s needs %s, which is not in PATH", m.Name, program)
+			return
+		}
+	}
 	chosen, err := b.findPython(ctx, p)
 	if err != nil {
 		built.Err = err
@@ -103,7 +109,7 @@ func (b *builder) asArgument(p Plugin) string {
 // pythons are the interpreters to ask, best first. A name in PATH need not be one: version managers put names
 // there that only complain.
 func (b *builder) pythons(p Plugin) []string {
-	made, _ := filepath.Glob(filepath.Join(b.environmentFolder(p), "*", environmentMarker))
+	made, _ := filepath.Glob(filepath.Join(b.environmentFolder(p, p.Manifest.Requirements), "*", environmentMarker))
 	var paths []string
 	for _, marker := range made {
 		paths = append(paths, filepath.Join(filepath.Dir(marker), "bin", "python"))

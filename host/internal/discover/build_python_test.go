@@ -3,6 +3,7 @@ package discover
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +100,26 @@ func TestInstallMakesAnEnvironmentThatIsUsedFromThenOn(t *testing.T) {
 	r.Install = false
 	if again, _ := build(t, r); again["snake"].Err != nil || again["snake"].Executable[0] != made.Executable[0] {
 		t.Errorf("the next build takes %q (%v), want %q", again["snake"].Executable, again["snake"].Err, made.Executable[0])
+	}
+}
+
+func TestMissingProgramIsNamed(t *testing.T) {
+	root, _ := pythonCheckout(t, "", "", "0")
+	path := filepath.Join(root, "plugins", "snake", "plugin.toml")
+	manifest, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for program, want := range map[string]string{"sh": "", "no_such_compiler": "snake needs no_such_compiler, which is not in PATH"} {
+		put(t, path, fmt.Sprintf("programs = [%q]\n%s", program, manifest))
+		named, _ := build(t, BuildRequest{Backend: "simt", CacheDir: t.TempDir()})
+		got := ""
+		if err := named["snake"].Err; err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("with program %s the error is %q, want %q", program, got, want)
+		}
 	}
 }
 

@@ -6,16 +6,18 @@ the disk now, and not while the plugin's handshake is waited for.
 
 import importlib
 import json
+import os
 import sys
+
+# What is imported may run programs of its own environment, which is not activated.
+os.environ["PATH"] = os.path.dirname(sys.executable) + os.pathsep + os.environ.get("PATH", "")
 
 
 def look(folder, modules):
     """What is missing, as one text; empty if nothing is."""
     if sys.version_info < (3, 11):
         return "Python 3.11 or newer"
-    import importlib.util
-
-    missing = [m for m in [*modules, "grpc", "numpy"] if importlib.util.find_spec(m) is None]
+    missing = [m for m in [*modules, "grpc", "numpy"] if not there(m)]
     if missing:
         return ", ".join(dict.fromkeys(missing))
     if folder:
@@ -27,6 +29,15 @@ def look(folder, modules):
             text = str(error).split("\n")[0]
             missing.append(error.name if isinstance(error, ModuleNotFoundError) else "a working %s (%s)" % (module, text))
     return ", ".join(dict.fromkeys(missing))
+
+
+def there(module):
+    import importlib.util
+
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # the package that it should be part of
+        return False
 
 
 def versions(names):
