@@ -41,10 +41,12 @@ func (p Problem) Has(option string) bool { return slices.Contains(p.Options, opt
 
 // Array is one array of a problem.
 type Array struct {
-	Role   string // a, b, h0, h, last_state
+	Role   string
 	DType  DType
-	Shape  []int64 // row-major
+	Axes   []string // the op's dimensions that it has
+	Shape  []int64  // row-major; nil where the problem has no such array
 	Output bool
+	Option string // with which alone the problem has it; empty: always
 }
 
 // Elements is the product of the shape.
