@@ -32,8 +32,7 @@ func init() { ops[affineName] = affine{} }
 
 // NewAffineProblem is an affine scan over rows of the given length, for arrays that do not come from a suite.
 func NewAffineProblem(rows, length int64, dtype DType, options ...string) (Problem, error) {
-	p := Problem{Op: affineName, DType: dtype, Dims: map[string]int64{dimRows: rows, dimLength: length}, Options: inOrder(affine{}, options)}
-	return p, affine{}.Validate(p)
+	return NewProblem(affine{}, map[string]int64{dimRows: rows, dimLength: length}, dtype, options...)
 }
 
 // inOrder sorts options as an op lists them; unknown ones go last, for Validate to refuse.
@@ -77,6 +76,20 @@ func (affine) Arrays(p Problem) []Array {
 		{Role: roleLast, DType: FP32, Axes: row, Output: true, Option: optLast},
 	}, p)
 }
+
+func (affine) Outermost() string { return dimRows }
+
+func (affine) Part(p Problem, first, count int64) (Problem, int64) {
+	return p.with(map[string]int64{dimRows: count}), first
+}
+
+// Miniature keeps the length up to a number of elements: what a tile adds is the same for every tile.
+func (affine) Miniature(p Problem, elements int64) Problem {
+	length := min(p.Dims[dimLength], elements)
+	return p.with(map[string]int64{dimRows: max(1, elements/max(1, length)), dimLength: length})
+}
+
+func (affine) Usual() []map[string]int64 { return nil }
 
 // MinimumTraffic counts a, b and h once each, and the states. Without h0 the first a of a row decides nothing,
 // so a kernel need not read it.

@@ -139,6 +139,29 @@ func shaped(arrays []Array, p Problem) []Array {
 	return arrays
 }
 
+func (selective) Outermost() string { return dimBatch }
+
+func (selective) Part(p Problem, first, count int64) (Problem, int64) {
+	return p.with(map[string]int64{dimBatch: count}), first * p.Dims[dimChannels]
+}
+
+// Miniature keeps the channels that a kernel may share B and C among, and the number of states, since both decide
+// how often these are read. Few steps are enough, but so many that A_log, read once, is little beside them.
+func (selective) Miniature(p Problem, elements int64) Problem {
+	channels := min(p.Dims[dimChannels], 256)
+	length := min(p.Dims[dimLength], max(elements/max(1, channels), min(32*p.Dims[dimState], 512)))
+	return p.with(map[string]int64{dimBatch: 1, dimLength: length, dimChannels: channels})
+}
+
+// Usual are shapes of Mamba's layers, from few channels to many and from short sequences to long ones.
+func (selective) Usual() []map[string]int64 {
+	var shapes []map[string]int64
+	for _, s := range [][3]int64{{16, 256, 2048}, {8, 1536, 2048}, {8, 2048, 4096}, {1, 2048, 65536}, {64, 1536, 512}} {
+		shapes = append(shapes, map[string]int64{dimBatch: s[0], dimChannels: s[1], dimLength: s[2], dimState: 16})
+	}
+	return shapes
+}
+
 // MinimumTraffic counts every array once. The states stay on the chip.
 func (o selective) MinimumTraffic(p Problem) (read, written int64) {
 	for _, a := range o.Arrays(p) {
