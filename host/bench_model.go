@@ -56,7 +56,7 @@ func (j benching) predict(ctx context.Context) error {
 
 // countAll counts every entry, one after the other. One that cannot be counted has its reason noted.
 func countAll(ctx context.Context, entries []bench.Entry, problems []op.Problem, progress *report.Progress) bench.Counted {
-	counts := map[string]map[int64]bench.Traffic{}
+	counts := map[string]map[string]bench.Traffic{}
 	for _, e := range entries {
 		if e.Target.Backend != "simt" {
 			continue // plain programs, in which nobody counts
@@ -66,10 +66,10 @@ func countAll(ctx context.Context, entries []bench.Entry, problems []op.Problem,
 			progress.Note("%s: traffic not counted: %v", e.Name, err)
 		}
 		counts[e.Name] = counted
-		progress.Note("counted the traffic of %s at %d row lengths", e.Name, len(counted))
+		progress.Note("counted the traffic of %s on %d shapes", e.Name, len(counted))
 	}
-	return func(c bench.Contender, length int64) (bench.Traffic, bool) {
-		t, ok := counts[c.Name][bench.CountedLength(length)]
+	return func(c bench.Contender, p op.Problem) (bench.Traffic, bool) {
+		t, ok := counts[c.Name][bench.CountedAs(p)]
 		return t, ok
 	}
 }
@@ -113,13 +113,13 @@ func (j benching) counted() bench.Counted {
 	if err != nil {
 		return nil // then nothing was counted, and the report has no counts
 	}
-	return func(c bench.Contender, length int64) (bench.Traffic, bool) {
+	return func(c bench.Contender, p op.Problem) (bench.Traffic, bool) {
 		for _, k := range s.Contenders {
 			if k.Name != c.Name || k.Version != c.Version {
 				continue
 			}
 			for _, cell := range s.Cells {
-				if cell.Contender == c.Name && cell.CountedRead > 0 && bench.CountedLength(cell.Length()) == bench.CountedLength(length) {
+				if cell.Contender == c.Name && cell.CountedRead > 0 && bench.CountedAs(cell.Problem) == bench.CountedAs(p) {
 					return bench.Traffic{Read: cell.CountedRead, Written: cell.CountedWrote}, true
 				}
 			}

@@ -85,7 +85,7 @@ func (j benching) entries(targets []judge.Target, backend string) ([]bench.Entry
 			}
 		}
 		for _, tuning := range tunings(t, asked, used) {
-			out = append(out, entry(t, tuning, backend))
+			out = append(out, entry(t, tuning, backend, j.problems[0].Op))
 		}
 	}
 	for name := range asked {
@@ -96,12 +96,12 @@ func (j benching) entries(targets []judge.Target, backend string) ([]bench.Entry
 	return out, nil
 }
 
-func entry(t judge.Target, tuning map[string]int64, backend string) bench.Entry {
+func entry(t judge.Target, tuning map[string]int64, backend, operation string) bench.Entry {
 	m := t.Manifest
 	c := bench.Contender{Name: m.Name, Plugin: m.Name, Version: m.Version, Role: m.Role, Backend: backend, Hash: t.Hash,
 		ImprovesOn: m.ImprovesOn, Tuning: tuning}
-	if len(m.Ops) > 0 {
-		c.Read, c.Written = m.Ops[0].ArraysRead, m.Ops[0].ArraysWritten
+	if declared, ok := m.Op(operation); ok {
+		c.Read, c.Written = declared.ArraysRead, declared.ArraysWritten
 	}
 	var named []string
 	for _, tunable := range m.Tunables {

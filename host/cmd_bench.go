@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +19,10 @@ import (
 type benchOptions struct {
 	*sharedFlags
 	plugins   []string
+	op        string
+	shapes    []string
+	options   []string
+	swept     bool // the sweep's own flags were given
 	lengths   []int64
 	rows      int64
 	arrayMB   []float64
@@ -61,9 +65,13 @@ and --resume goes on from there.`,
   host bench --plugin lookback_items --L 2048,65536 --set items=4,8,16
   host bench --array-mb 768 --baseline torch_hillis_steele
   host bench --model rtx4050
+  host bench --op selective_scan --shape batch=8,length=2048,channels=1536,state=16
   host bench --self-test`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, flag := range sweepFlags {
+				o.swept = o.swept || cmd.Flags().Changed(flag)
+			}
 			return runBench(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -75,6 +83,9 @@ func (o *benchOptions) add(cmd *cobra.Command) {
 	d := bench.DefaultOptions()
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.plugins, "plugin", nil, "plugin to time (repeatable; default all, baselines too)")
+	flags.StringVar(&o.op, "op", "affine_scan", "operation to time")
+	flags.StringArrayVar(&o.shapes, "shape", nil, "shape to time, such as batch=8,length=2048,channels=1536,state=16 (repeatable; default the operation's usual ones)")
+	flags.StringSliceVar(&o.options, "option", nil, "options of the operation that are on, such as D,z")
 	flags.Int64SliceVar(&o.lengths, "L", nil, "row lengths (default 512 to 4194304 in powers of two)")
 	flags.Int64Var(&o.rows, "rows", 0, "rows of every shape, instead of --array-mb")
 	flags.Float64SliceVar(&o.arrayMB, "array-mb", []float64{96, 768}, "sizes of one array in MB of 2^20 bytes; rows follow from them")
@@ -93,6 +104,10 @@ func (o *benchOptions) add(cmd *cobra.Command) {
 	flags.StringVar(&o.model, "model", "", "measure nothing: the model's times for this GPU, such as h200 or rtx4050")
 	addInstall(cmd, &o.install)
 	cmd.MarkFlagsMutuallyExclusive("rows", "array-mb")
+	for _, flag := range sweepFlags {
+		cmd.MarkFlagsMutuallyExclusive("shape", flag)
+	}
+	completeWith(cmd, "op", cobra.FixedCompletions(op.Names(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.MarkFlagsMutuallyExclusive("self-test", "calibrate", "model", "resume")
 	completeWith(cmd, "plugin", o.pluginNames)
 	completeWith(cmd, "baseline", o.pluginNames)
@@ -109,11 +124,11 @@ func defaultBench(shared *sharedFlags) *benchOptions {
 
 // runBench measures where there is a GPU and predicts elsewhere.
 func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error {
-	plugins, err := o.chosen()
+	problems, err := o.problems()
 	if err != nil {
 		return err
 	}
-	problems, err := o.problems()
+	plugins, err := o.chosen()
 	if err != nil {
 		return err
 	}
@@ -146,20 +161,32 @@ func runBench(ctx context.Context, o *benchOptions, out, errOut io.Writer) error
 	return j.measure(ctx)
 }
 
-// chosen are the named plugins, or all.
+// chosen are the named plugins, or all that compute the operation. What cannot be read costs its own row.
 func (o *benchOptions) chosen() ([]discover.Plugin, error) {
 	if len(o.plugins) > 0 {
 		names := o.plugins
 		if o.baseline != "" {
 			names = append(names[:len(names):len(names)], o.baseline)
 		}
-		return o.choose(unique(names))
+		named, err := o.choose(unique(names))
+		for _, p := range named {
+			if !o.computes(p) {
+				return nil, fmt.Errorf("plugin %s does not compute %s; --op names an operation that it does", p.Name(), o.op)
+			}
+		}
+		return named, err
 	}
 	all, err := o.find()
+	all = slices.DeleteFunc(all, func(p discover.Plugin) bool { return !o.computes(p) })
 	if err == nil && len(all) == 0 {
-		err = errors.New("there is no plugin to time: run inside the scanhost repository, or say --plugin-dir DIR")
+		err = fmt.Errorf("there is no plugin of %s to time: run inside the scanhost repository, or say --plugin-dir DIR", o.op)
 	}
 	return all, err
+}
+
+func (o *benchOptions) computes(p discover.Plugin) bool {
+	_, ok := p.Manifest.Op(o.op)
+	return ok || p.Err != nil
 }
 
 func unique(names []string) []string {
@@ -172,57 +199,6 @@ func unique(names []string) []string {
 		seen[n] = true
 	}
 	return out
-}
-
-// lengths of the published sweep.
-const (
-	shortestLength = 512
-	longestLength  = 4 << 20
-)
-
-// problems are the shapes: every length at every array size.
-func (o *benchOptions) problems() ([]op.Problem, error) {
-	lengths := o.lengths
-	if len(lengths) == 0 {
-		for l := int64(shortestLength); l <= longestLength; l *= 2 {
-			lengths = append(lengths, l)
-		}
-	}
-	dtype := op.DType(o.dtype)
-	var problems []op.Problem
-	add := func(rows, length int64) error {
-		p, err := op.NewAffineProblem(rows, length, dtype)
-		problems = append(problems, p)
-		return err
-	}
-	for _, l := range lengths {
-		if l < 1 {
-			return nil, fmt.Errorf("length is %d; 1 or more is accepted", l)
-		}
-	}
-	if o.rows != 0 {
-		for _, l := range lengths {
-			if o.rows < 1 {
-				return nil, fmt.Errorf("rows is %d; 1 or more is accepted", o.rows)
-			}
-			if err := add(o.rows, l); err != nil {
-				return nil, err
-			}
-		}
-		return problems, nil
-	}
-	for _, mb := range o.arrayMB {
-		if !(mb > 0 && mb < 1<<24) {
-			return nil, fmt.Errorf("array-mb is %g; more than 0 is accepted", mb)
-		}
-		for _, l := range lengths {
-			rows := max(1, int64(mb*(1<<20))/dtype.Size()/l)
-			if err := add(rows, l); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return problems, nil
 }
 
 func newSweep(seed uint64, environment map[string]string) *bench.Sweep {

@@ -17,7 +17,7 @@ func newBits(shared *sharedFlags) *cobra.Command {
 		Long: `bits reads two results of run-all and says for each kernel how many of the cases that both have left
 equal outputs, bit for bit, all NaNs being one. Every rounding of a kernel is written out and contraction is off
 in both compilers, so a kernel whose grouping does not depend on timing gives the same bits on a GPU and on the
-simulated one.
+simulated one. Exponentials are the exception: a GPU has an instruction for them (selective_scan).
 
 Exit status: 0 all are equal, 1 some differ, 2 a file is no result of run-all, or nothing is in both.`,
 		Example: `  host bits results/simt/run-all.json results/h200/run-all.json`,

@@ -27,12 +27,14 @@ func newNew(shared *sharedFlags) *cobra.Command {
 		Short: "Write a new plugin that builds and passes at once, to be edited",
 		Long: `new writes a folder with everything a plugin is: a kernel (kernel.cu), what it claims (plugin.toml), a main,
 the two files that compile the kernel for the simulated GPU, and a README. Its kernel lets one thread walk
-one row: right, slow, and commented for whoever replaces it.
+one row, or one channel: right, slow, and commented for whoever replaces it.
 
 Without --dir the folder goes to plugins/ of the scanhost repository, where every command finds it. With
 --dir it goes there; outside the repository it gets a go.mod that points to the repository on this disk.`,
 		Example: `  host new mine
   host verify --plugin mine
+
+  host new s6 --op selective_scan
 
   host new mine --dir ~/kernels
   host verify --plugin-dir ~/kernels --plugin mine`,
@@ -43,8 +45,8 @@ Without --dir the folder goes to plugins/ of the scanhost repository, where ever
 		},
 	}
 	cmd.Flags().StringVar(&o.dir, "dir", "", "folder in which the plugin's is made (default plugins/ of the repository)")
-	cmd.Flags().StringVar(&o.op, "op", scaffold.Op, "operation that the kernel computes")
-	completeWith(cmd, "op", cobra.FixedCompletions([]cobra.Completion{scaffold.Op}, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&o.op, "op", "affine_scan", "operation that the kernel computes")
+	completeWith(cmd, "op", cobra.FixedCompletions(scaffold.Ops(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -56,9 +58,6 @@ type created struct {
 }
 
 func runNew(o *newOptions, name string, out io.Writer) error {
-	if o.op != scaffold.Op {
-		return fmt.Errorf("operation is %q; %s is accepted", o.op, scaffold.Op)
-	}
 	plan, err := o.plan(name)
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func (o *newOptions) plan(name string) (scaffold.Plan, error) {
 	if repo == "" {
 		return scaffold.Plan{}, fmt.Errorf("the scanhost repository is not around the working directory, nor where this host was built from; run new inside it")
 	}
-	plan := scaffold.Plan{Name: name, Repo: repo, Parent: o.dir, Verify: "go tool host verify --plugin " + name}
+	plan := scaffold.Plan{Name: name, Op: o.op, Repo: repo, Parent: o.dir, Verify: "go tool host verify --plugin " + name}
 	if plan.Parent == "" {
 		plan.Parent = filepath.Join(repo, "plugins")
 	}

@@ -21,8 +21,8 @@ type scanOptions struct {
 	memory  memoryFlag
 	gpu     gpuFlag
 	plugin  string
-	a, b    string
-	h0      string
+	op      string
+	files   map[string]*string // inputs by role, of every operation
 	out     string
 	last    string
 	dtype   string
@@ -31,22 +31,33 @@ type scanOptions struct {
 }
 
 func newScan(shared *sharedFlags) *cobra.Command {
-	o := &scanOptions{sharedFlags: shared}
+	o := &scanOptions{sharedFlags: shared, files: map[string]*string{}}
 	cmd := &cobra.Command{
-		Use:   "scan --plugin NAME --a FILE --b FILE -o FILE",
+		Use:   "scan --plugin NAME --INPUT FILE ... -o FILE",
 		Short: "Run a kernel on your own arrays",
-		Long: `scan computes h[t] = a[t] * h[t-1] + b[t] along each row of your own arrays with one plugin, and says how far
-the result is from the float64 reference, in units of the derived bound: 1 is as far as a right kernel can be.
+		Long: `scan computes an operation on your own arrays with one plugin, and says how far the result is from the float64
+reference, in units of the derived bound: 1 is as far as a right kernel can be. The operation is the plugin's;
+--op says which where it has several. Each input has a flag of its name:
 
-Arrays are .npy files, or arrays in an .npz: the one named as its role (a, b, h0), the only one, or the one in
-FILE.npz:NAME. One dimension is one row, two are (rows, length). Values are converted to --dtype with a note
-where that rounds; bf16 comes as 16-bit words with --dtype bf16. An empty array is valid, and so is its result.
+  affine_scan     h[t] = a[t] * h[t-1] + b[t] along each row
+                  a, b, h (rows, length); h0 and the last state (rows)
+  selective_scan  h[t] = exp(d A) h[t-1] + d B[t] x[t], y[t] = (C[t] h[t] + D x[t]) silu(z[t]), where
+                  d = softplus(delta[t] + delta_bias) and A = -exp(A_log)
+                  x, delta, z, y (batch, length, channels); B, C (batch, length, state);
+                  A_log (channels, state); D, delta_bias (channels); h0 and the last state
+                  (batch, channels, state)
+
+h0, D, z and delta_bias may be left out; so may the first dimension of an array where it is 1 in all of them.
+Arrays are .npy files, or arrays in an .npz: the one named as its role, the only one, or the one in FILE.npz:NAME.
+Values are converted to --dtype with a note where that rounds; bf16 comes as 16-bit words with --dtype bf16.
+States and parameters are fp32. An empty array is valid, and so is its result.
 
 Bad input is refused in one sentence with exit status 2, and nothing is written. Nothing is written either
 where the kernel fails or its result is not within the bound; the status is then 1.`,
 		Example: `  host scan --plugin lookback --a a.npy --b b.npy -o h.npy
   host scan --plugin lookback --a data.npz --b data.npz --h0 h0.npy --last last.npy -o h.npy
-  host scan --plugin blelloch --a a.npy --b b.npy --reverse -o h.npy`,
+  host scan --plugin blelloch --a a.npy --b b.npy --reverse -o h.npy
+  host scan --plugin selective_scan --x l.npz --delta l.npz --A_log l.npz --B l.npz --C l.npz --D l.npz -o y.npy`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runScan(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -59,18 +70,20 @@ where the kernel fails or its result is not within the bound; the status is then
 func (o *scanOptions) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&o.plugin, "plugin", "", "plugin that computes")
-	flags.StringVar(&o.a, "a", "", "factors: .npy or .npz")
-	flags.StringVar(&o.b, "b", "", "summands, of the same shape")
-	flags.StringVar(&o.h0, "h0", "", "state before the first element, one for each row (default 0)")
+	flags.StringVar(&o.op, "op", "", "operation (default the plugin's)")
+	for role, usage := range inputUsages() {
+		o.files[role] = flags.String(role, "", usage)
+	}
 	flags.StringVarP(&o.out, "out", "o", "", "where the result goes, a .npy")
-	flags.StringVar(&o.last, "last", "", "where the last state of each row goes, a .npy")
-	flags.StringVar(&o.dtype, "dtype", string(op.FP32), "type in which the kernel computes on a, b and h: fp32, fp16, bf16")
-	flags.BoolVar(&o.reverse, "reverse", false, "scan each row from its right end")
+	flags.StringVar(&o.last, "last", "", "where the last states go, a .npy")
+	flags.StringVar(&o.dtype, "dtype", string(op.FP32), "storage type of the main arrays: fp32, fp16, bf16")
+	flags.BoolVar(&o.reverse, "reverse", false, "affine_scan: scan each row from its right end")
 	flags.StringToInt64Var(&o.set, "set", nil, "choose a tunable's value: name=value")
 	o.backend.add(cmd)
 	o.memory.add(cmd)
 	o.gpu.add(cmd, "GPU to compute on: a number or a UUID, as for run-all (default the first)")
 	completeWith(cmd, "plugin", o.pluginNames)
+	completeWith(cmd, "op", cobra.FixedCompletions(op.Names(), cobra.ShellCompDirectiveNoFileComp))
 	completeWith(cmd, "dtype", cobra.FixedCompletions([]cobra.Completion{"fp32", "fp16", "bf16"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -79,11 +92,15 @@ func runScan(ctx context.Context, o *scanOptions, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
-	problem, shape, err := o.problem(plugin)
+	operation, err := o.operation(plugin)
 	if err != nil {
 		return err
 	}
-	data, notes, err := o.load(problem)
+	problem, shape, err := o.problem(plugin, operation)
+	if err != nil {
+		return err
+	}
+	data, notes, err := o.load(operation, problem)
 	if err != nil {
 		return err
 	}
@@ -96,7 +113,7 @@ func runScan(ctx context.Context, o *scanOptions, out, errOut io.Writer) error {
 		return err
 	}
 	if result.Verdict == judge.Pass {
-		if err := o.write(shape, problem, data); err != nil {
+		if err := o.write(shape, operation.Arrays(problem), data); err != nil {
 			return err
 		}
 	}
@@ -111,12 +128,8 @@ func runScan(ctx context.Context, o *scanOptions, out, errOut io.Writer) error {
 
 // check looks at the flags alone.
 func (o *scanOptions) check() (discover.Plugin, error) {
-	for _, f := range []struct{ name, value, example string }{
-		{"--plugin", o.plugin, "NAME"}, {"--a", o.a, "a.npy"}, {"--b", o.b, "b.npy"}, {"-o", o.out, "h.npy"},
-	} {
-		if f.value == "" {
-			return discover.Plugin{}, fmt.Errorf("scan needs %s %s; see host scan --help", f.name, f.example)
-		}
+	if o.plugin == "" {
+		return discover.Plugin{}, errors.New("scan needs --plugin NAME; see host scan --help")
 	}
 	plugins, err := o.choose([]string{o.plugin})
 	if err != nil {
@@ -155,14 +168,21 @@ func (o *scanOptions) compute(ctx context.Context, p discover.Plugin, problem op
 }
 
 // write puts the results down; their places were found writable before the kernel ran.
-func (o *scanOptions) write(shape []int64, p op.Problem, data map[string][]byte) error {
-	if err := npy.Write(o.out, shape, p.DType, data["h"]); err != nil {
-		return err
+func (o *scanOptions) write(shape []int64, arrays []op.Array, data map[string][]byte) error {
+	for _, a := range arrays {
+		var err error
+		switch {
+		case !a.Output || a.Shape == nil:
+		case a.Option != "":
+			err = npy.Write(o.last, a.Shape, a.DType, data[a.Role])
+		default:
+			err = npy.Write(o.out, shape, a.DType, data[a.Role])
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if o.last == "" {
-		return nil
-	}
-	return npy.Write(o.last, []int64{p.Dims["rows"]}, op.FP32, data["last_state"])
+	return nil
 }
 
 // scanned is scan --json.
@@ -194,7 +214,7 @@ func (o *scanOptions) tell(out io.Writer, k judge.KernelResult) error {
 		fmt.Fprintf(out, "%d elements are out of range: a right kernel may overflow there, and they were not judged\n", c.OutOfRange)
 	}
 	if o.last != "" {
-		fmt.Fprintf(out, "%s: the last state of each row\n", o.last)
+		fmt.Fprintf(out, "%s: the last states\n", o.last)
 	}
 	return nil
 }

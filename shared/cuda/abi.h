@@ -34,8 +34,8 @@ enum scanhost_status {
   SCANHOST_UNSUPPORTED = 100
 };
 
-// One problem. dims in the op's order (affine_scan: rows, length); options as bits in the op's order
-// (affine_scan: reverse, h0, last_state); tuning in plugin.toml's order, every entry filled in.
+// One problem. dims in the op's order, and options as bits in the op's order, as docs/protocol.md has them; tuning in
+// plugin.toml's order, every entry filled in.
 typedef struct {
   int32_t dtype;  // kernel.proto DType
   uint32_t options;
@@ -43,7 +43,7 @@ typedef struct {
   int64_t tuning[SCANHOST_TUNABLES];
 } scanhost_problem;
 
-// One array as the kernel sees it. In the op's order (affine_scan: a, b, h0, h, last_state);
+// One array as the kernel sees it. In the op's order of roles, as docs/protocol.md has it;
 // pointer NULL where the problem has no such array.
 typedef struct {
   void* pointer;

@@ -15,8 +15,7 @@
 // Every rounding is written out (fmaf, or one operation for each statement) and contraction is off on both
 // compilers, so equal groupings give equal bits on every machine.
 #pragma once
-#include "abi.h"
-#include "storage.cuh"
+#include "operation.cuh"
 
 struct Affine {
   float a, b;
@@ -62,25 +61,6 @@ struct StoredRows {
 };
 using AffineRows = StoredRows<float>;
 
-// Formats a reason for unsupported(). The text lasts until the next call in the same thread.
-template <class... Values>
-const char* refusal(const char* format, Values... values) {
-  static thread_local char text[256];
-  snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
-// A grid has at most this many blocks along x; tickets and tile numbers are counted in the same range.
-constexpr int64_t MAX_BLOCKS = 2147483647;
-
-// The most whole rows whose blocks fit in one grid; 0 when not even one row's do.
-constexpr int64_t rows_per_grid(int64_t rows, int64_t blocks_per_row) {
-  const int64_t fit = MAX_BLOCKS / blocks_per_row;
-  return rows < fit ? rows : fit;
-}
-static_assert(rows_per_grid(3000000000, 1) == MAX_BLOCKS, "rows beyond one grid go to the next");
-static_assert(rows_per_grid(70, 3) == 70 && rows_per_grid(5, MAX_BLOCKS) == 1, "a row is never split");
-
 // Calls enqueue_rows(StoredRows) for consecutive batches of at most `step` rows.
 template <class T, class EnqueueRows>
 void for_each_rows(const AffineProblem& problem, const StoredArrays<T>& arrays, int64_t step,
@@ -101,92 +81,33 @@ void for_each_grid(const AffineProblem& problem, const StoredArrays<T>& arrays, 
   for_each_rows(problem, arrays, rows_per_grid(problem.rows, blocks_per_row), enqueue_rows);
 }
 
-// The scan of rows without elements: the state stays what it was.
-__global__ void keep_states(const float* h0, float* last, int64_t rows) {
-  const int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (row < rows) last[row] = h0 ? h0[row] : 0.0f;
-}
+// What operation.cuh needs to know of this operation.
+struct AffineScan {
+  using Problem = AffineProblem;
+  static constexpr const char* name = "affine_scan";
 
-template <class Kernel, class T>
-void enqueue_affine(const AffineProblem& problem, const StoredArrays<T>& arrays, void* workspace, Stream stream) {
-  constexpr unsigned threads = 256;
-  if (problem.rows == 0) return;
-  if (problem.length > 0) return Kernel::enqueue(problem, arrays, workspace, stream);
-  if (!arrays.last) return;
-  launch(keep_states, dim3(unsigned((problem.rows + threads - 1) / threads)), dim3(threads), 0, stream, arrays.h0,
-         arrays.last, problem.rows);
-}
-
-inline AffineProblem affine_problem(const scanhost_problem& p) {
-  return {p.dims[0],
-          p.dims[1],
-          (p.options & 1) != 0,
-          (p.options & 2) != 0,
-          (p.options & 4) != 0,
-          p.tuning,
-          p.dtype == dtype_of<float> ? 4 : 2};
-}
-
-template <class T>
-StoredArrays<T> affine_arrays(const scanhost_set& set) {
-  const auto at = [&](int i) { return set.arrays[i].pointer; };
-  return {static_cast<const T*>(at(0)), static_cast<const T*>(at(1)), static_cast<const float*>(at(2)),
-          static_cast<T*>(at(3)), static_cast<float*>(at(4))};
-}
-
-template <class... Types>
-const char* refused_dtype(int dtype) {
-  char accepted[32] = "";
-  (snprintf(accepted + strlen(accepted), sizeof accepted - strlen(accepted), " %s", dtype_name(dtype_of<Types>)), ...);
-  return refusal("dtype is %s; this kernel stores%s", dtype_name(dtype), accepted);
-}
-
-// One copy's entry in the C ABI, for arrays of the given storage types; its constructor registers it.
-template <class Kernel, class... Types>
-struct AffineExport {
-  static int prepare(const scanhost_problem* problem, uint64_t* workspace_bytes, char text[SCANHOST_TEXT]) {
-    const AffineProblem p = affine_problem(*problem);
-    const bool stored = ((problem->dtype == dtype_of<Types>) || ...);
-    const char* reason = stored ? nullptr : refused_dtype<Types...>(problem->dtype);
-    if (!reason && p.rows > 0 && p.length > 0) reason = Kernel::unsupported(p);
-    if (reason) {
-      snprintf(text, SCANHOST_TEXT, "%s", reason);
-      return SCANHOST_UNSUPPORTED;
-    }
-    *workspace_bytes = p.rows > 0 && p.length > 0 ? Kernel::workspace_bytes(p) : 0;
-    return SCANHOST_OK;
+  static Problem problem(const scanhost_problem& p) {
+    return {p.dims[0],
+            p.dims[1],
+            (p.options & 1) != 0,
+            (p.options & 2) != 0,
+            (p.options & 4) != 0,
+            p.tuning,
+            p.dtype == dtype_of<float> ? 4 : 2};
   }
 
-  static int launch_batch(const scanhost_problem* problem, const scanhost_set* sets, uint32_t n_sets, uint32_t first,
-                          uint32_t launches, void* workspace, uint64_t workspace_bytes, const scanhost_simt* simt,
-                          scanhost_report* report) {
-    const auto enqueue = [](const scanhost_problem& p, const scanhost_set& set, void* scratch, Stream stream) {
-      const auto enqueue_as = [&](auto zero) {
-        using T = decltype(zero);
-        if (p.dtype == dtype_of<T>) enqueue_affine<Kernel>(affine_problem(p), affine_arrays<T>(set), scratch, stream);
-      };
-      (enqueue_as(Types{}), ...);
-    };
-    return scanhost::run_batch(problem, sets, n_sets, first, launches, workspace, workspace_bytes, simt, report,
-                               enqueue);
+  template <class T>
+  static StoredArrays<T> arrays(const scanhost_set& set) {
+    const auto at = [&](int i) { return set.arrays[i].pointer; };
+    return {static_cast<const T*>(at(0)), static_cast<const T*>(at(1)), static_cast<const float*>(at(2)),
+            static_cast<T*>(at(3)), static_cast<float*>(at(4))};
   }
 
-  scanhost_kernel table = {};
-
-  AffineExport() {
-    table.abi = SCANHOST_ABI;
-    table.copy = scanhost::copy_kind;
-    table.op = "affine_scan";
-    table.prepare = prepare;
-    table.launch = launch_batch;
-    table.map = scanhost::map;
-    table.unmap = scanhost::unmap;
-    table.allocate = scanhost::allocate;
-    table.release = scanhost::release;
-    table.copy_memory = scanhost::copy_memory;
-    scanhost_register(&table);
-  }
+  static int64_t rows(const Problem& p) { return p.rows; }
+  static int64_t length(const Problem& p) { return p.length; }
+  static int64_t states(const Problem& p) { return p.rows; }
 };
 
-#define EXPORT_STORED_AFFINE_SCAN(Kernel, ...) static AffineExport<Kernel, __VA_ARGS__> exported_##Kernel;
+#define EXPORT_STORED_AFFINE_SCAN(Kernel, ...) \
+  static OperationExport<AffineScan, Kernel, __VA_ARGS__> exported_##Kernel;
 #define EXPORT_AFFINE_SCAN(Kernel) EXPORT_STORED_AFFINE_SCAN(Kernel, float)

@@ -9,6 +9,8 @@
 //                                                         has no allocator: there it is `prepared`, spoilt
 //   load_relaxed, store_relaxed, load_acquire, store_release   tile status; T of 4, 8 or 16 bytes, one single access
 //   count_lookback_step()                                 one predecessor inspected (counted on simt only)
+//   exp2_approx(x)                                        2^x to 2^-22 of itself, results below 2^-126 flushed to 0:
+//                                                         a GPU's instruction. simt has other bits of equal accuracy
 //   fp16, bf16; widen, narrow_fp16, narrow_bf16           what arrays may hold beside fp32 (see storage.cuh)
 //
 // A loop that waits for another block must read through load_relaxed or load_acquire: there the simulated GPU

@@ -57,6 +57,12 @@ inline void free_on_stream(void* pointer, Stream stream) { cudaFreeAsync(pointer
 
 __device__ __forceinline__ void count_lookback_step() {}
 
+__device__ __forceinline__ float exp2_approx(float x) {
+  float y;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
 // Roundings are to nearest, ties to even; any NaN is stored as 0x7fff.
 __device__ __forceinline__ float widen(fp16 x) { return __half2float(__ushort_as_half(x.bits)); }
 __device__ __forceinline__ float widen(bf16 x) { return __uint_as_float(uint32_t(x.bits) << 16); }

@@ -32,14 +32,13 @@ func init() { ops[affineName] = affine{} }
 
 // NewAffineProblem is an affine scan over rows of the given length, for arrays that do not come from a suite.
 func NewAffineProblem(rows, length int64, dtype DType, options ...string) (Problem, error) {
-	p := Problem{Op: affineName, DType: dtype, Dims: map[string]int64{dimRows: rows, dimLength: length}, Options: inOrder(options)}
-	return p, affine{}.Validate(p)
+	return NewProblem(affine{}, map[string]int64{dimRows: rows, dimLength: length}, dtype, options...)
 }
 
-// inOrder sorts options as the op lists them; unknown ones go last, for Validate to refuse.
-func inOrder(options []string) []string {
+// inOrder sorts options as an op lists them; unknown ones go last, for Validate to refuse.
+func inOrder(o Op, options []string) []string {
 	sorted := slices.Clone(options)
-	known := affine{}.Options()
+	known := o.Options()
 	slices.SortStableFunc(sorted, func(x, y string) int {
 		return int(uint(slices.Index(known, x))>>1) - int(uint(slices.Index(known, y))>>1)
 	})
@@ -50,50 +49,17 @@ func (affine) Name() string      { return affineName }
 func (affine) Dims() []string    { return []string{dimRows, dimLength} }
 func (affine) Options() []string { return []string{optReverse, optStart, optLast} }
 
-func (affine) Validate(p Problem) error {
-	if p.Op != affineName {
-		return fmt.Errorf("problem is of operation %q; this one is %s", p.Op, affineName)
-	}
-	if !slices.Contains([]DType{FP32, FP16, BF16}, p.DType) {
-		return fmt.Errorf("%s: dtype %q is not known; accepted are fp32, fp16, bf16", affineName, p.DType)
-	}
-	for name := range p.Dims {
-		if name != dimRows && name != dimLength {
-			return fmt.Errorf("%s: dimension %q is not known; it has rows and length", affineName, name)
-		}
-	}
-	rows, length, err := affineShape(p)
-	if err != nil {
-		return err
-	}
-	if rows > largestBytes/4 || length > largestBytes/4 || (rows > 0 && length > largestBytes/4/rows) {
-		return fmt.Errorf("%s: %d rows of length %d are too large; an array may hold up to %d bytes", affineName, rows, length, largestBytes)
-	}
-	return validOptions(p.Options)
-}
+func (o affine) Validate(p Problem) error { return validProblem(o, p) }
 
-func affineShape(p Problem) (rows, length int64, err error) {
-	for _, name := range (affine{}).Dims() {
-		n, ok := p.Dims[name]
-		if !ok {
-			return 0, 0, fmt.Errorf("%s: dimension %q is missing", affineName, name)
-		}
-		if n < 0 {
-			return 0, 0, fmt.Errorf("%s: %s is %d; accepted are 0 and more", affineName, name, n)
-		}
-	}
-	return p.Dims[dimRows], p.Dims[dimLength], nil
-}
-
-func validOptions(options []string) error {
-	known, last := affine{}.Options(), -1
-	for _, o := range options {
-		at := slices.Index(known, o)
+func validOptions(o Op, options []string) error {
+	known, last := o.Options(), -1
+	for _, option := range options {
+		at := slices.Index(known, option)
 		if at < 0 {
-			return fmt.Errorf("%s: option %q is not known; accepted are %s", affineName, o, strings.Join(known, ", "))
+			return fmt.Errorf("%s: option %q is not known; accepted are %s", o.Name(), option, strings.Join(known, ", "))
 		}
 		if at <= last {
-			return fmt.Errorf("%s: option %q is out of order or given twice; the order is %s", affineName, o, strings.Join(known, ", "))
+			return fmt.Errorf("%s: option %q is out of order or given twice; the order is %s", o.Name(), option, strings.Join(known, ", "))
 		}
 		last = at
 	}
@@ -101,23 +67,29 @@ func validOptions(options []string) error {
 }
 
 func (affine) Arrays(p Problem) []Array {
-	full := []int64{p.Dims[dimRows], p.Dims[dimLength]}
-	row := []int64{p.Dims[dimRows]}
-	arrays := []Array{
-		{Role: roleA, DType: p.DType, Shape: full},
-		{Role: roleB, DType: p.DType, Shape: full},
-		{Role: roleStart, DType: FP32},
-		{Role: roleH, DType: p.DType, Shape: full, Output: true},
-		{Role: roleLast, DType: FP32, Output: true},
-	}
-	if p.Has(optStart) {
-		arrays[2].Shape = row
-	}
-	if p.Has(optLast) {
-		arrays[4].Shape = row
-	}
-	return arrays
+	full, row := []string{dimRows, dimLength}, []string{dimRows}
+	return shaped([]Array{
+		{Role: roleA, DType: p.DType, Axes: full},
+		{Role: roleB, DType: p.DType, Axes: full},
+		{Role: roleStart, DType: FP32, Axes: row, Option: optStart},
+		{Role: roleH, DType: p.DType, Axes: full, Output: true},
+		{Role: roleLast, DType: FP32, Axes: row, Output: true, Option: optLast},
+	}, p)
 }
+
+func (affine) Outermost() string { return dimRows }
+
+func (affine) Part(p Problem, first, count int64) (Problem, int64) {
+	return p.with(map[string]int64{dimRows: count}), first
+}
+
+// Miniature keeps the length up to a number of elements: what a tile adds is the same for every tile.
+func (affine) Miniature(p Problem, elements int64) Problem {
+	length := min(p.Dims[dimLength], elements)
+	return p.with(map[string]int64{dimRows: max(1, elements/max(1, length)), dimLength: length})
+}
+
+func (affine) Usual() []map[string]int64 { return nil }
 
 // MinimumTraffic counts a, b and h once each, and the states. Without h0 the first a of a row decides nothing,
 // so a kernel need not read it.

@@ -1,25 +1,13 @@
 package op
 
-import (
-	"fmt"
-	"sync"
-)
+import "sync"
 
 // checkSpan is how many elements are widened at a time.
 const checkSpan = 4096
 
 func (o affine) Check(p Problem, arrays map[string][]byte, poison uint32, exact bool) (Comparison, error) {
-	if err := o.Validate(p); err != nil {
+	if err := checkArrays(o, p, arrays); err != nil {
 		return Comparison{}, err
-	}
-	for _, a := range o.Arrays(p) {
-		if a.Shape == nil {
-			continue
-		}
-		raw, ok := arrays[a.Role]
-		if !ok || int64(len(raw)) != a.Bytes() {
-			return Comparison{}, fmt.Errorf("%s: array %q has %d bytes; its shape takes %d", affineName, a.Role, len(raw), a.Bytes())
-		}
 	}
 	var lock sync.Mutex
 	var total Comparison

@@ -2,7 +2,6 @@ package op
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -20,9 +19,13 @@ func (o affine) ParseCase(name string) (Case, error) {
 		return Case{}, err
 	}
 	if findRegime(c.Regime) == nil {
-		return Case{}, fmt.Errorf("case %q: regime %q is not known; known are %s", name, c.Regime, strings.Join(regimeNames(), ", "))
+		return Case{}, unknownRegime(c, regimeNames())
 	}
 	return c, nil
+}
+
+func unknownRegime(c Case, known []string) error {
+	return fmt.Errorf("case %q: regime %q is not known; known are %s", c.Name, c.Regime, strings.Join(known, ", "))
 }
 
 func regimeNames() []string {
@@ -38,16 +41,11 @@ const fillSpan = 4096 // elements made at a time, for the cache
 func (o affine) Fill(c Case, role string, dst []byte) error {
 	r := findRegime(c.Regime)
 	if r == nil {
-		return fmt.Errorf("case %q: regime %q is not known", c.Name, c.Regime)
+		return unknownRegime(c, regimeNames())
 	}
-	arrays := o.Arrays(c.Problem)
-	i := slices.IndexFunc(arrays, func(a Array) bool { return a.Role == role && !a.Output && a.Shape != nil })
-	if i < 0 {
-		return fmt.Errorf("case %q has no input %q", c.Name, role)
-	}
-	array := arrays[i]
-	if int64(len(dst)) != array.Bytes() {
-		return fmt.Errorf("case %q: input %q takes %d bytes; the buffer has %d", c.Name, role, array.Bytes(), len(dst))
+	array, i, err := inputOf(o, c, role, dst)
+	if err != nil {
+		return err
 	}
 	f := filler{c: c, dtype: array.DType, dst: dst, length: 1, make: r.a, key: hash(c.Seed, uint64(i))}
 	switch role {

@@ -40,7 +40,7 @@ func (o affine) Suite(limits Limits, seed uint64) []Case {
 	if len(b.limits.DTypes) == 0 {
 		b.limits.DTypes = []DType{FP32}
 	}
-	b.options = subsets(inOrder(slices.DeleteFunc(slices.Clone(limits.Options), func(s string) bool { return validOptions([]string{s}) != nil })))
+	b.options = subsets(knownOptions(o, limits))
 	b.empty()
 	b.cover()
 	b.drawn()
@@ -48,6 +48,11 @@ func (o affine) Suite(limits Limits, seed uint64) []Case {
 	b.large()
 	b.overCeiling()
 	return b.cases
+}
+
+// knownOptions are the op's among those that a kernel supports, in order.
+func knownOptions(o Op, limits Limits) []string {
+	return inOrder(o, slices.DeleteFunc(slices.Clone(limits.Options), func(s string) bool { return !slices.Contains(o.Options(), s) }))
 }
 
 // subsets lists all subsets, the empty one first and the whole last.

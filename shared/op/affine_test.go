@@ -24,7 +24,7 @@ func TestValidateRefuses(t *testing.T) {
 		`dimension "depth"`:       func(p *Problem) { p.Dims["depth"] = 1 },
 		"length is -1":            func(p *Problem) { p.Dims["length"] = -1 },
 		"too large":               func(p *Problem) { p.Dims["rows"], p.Dims["length"] = 1<<40, 1<<40 },
-		"0 rows of length 9":      func(p *Problem) { p.Dims["rows"], p.Dims["length"] = 0, 9e18 },
+		"a of shape [0 9":         func(p *Problem) { p.Dims["rows"], p.Dims["length"] = 0, 9e18 },
 		`option "inverse"`:        func(p *Problem) { p.Options = []string{"inverse"} },
 		`option "h0" is out of o`: func(p *Problem) { p.Options = []string{"h0", "h0"} },
 	} {

@@ -36,15 +36,35 @@ type Problem struct {
 	Options []string         `json:"options"` // those that are on, in the op's order
 }
 
+// NewProblem puts options in the op's order and refuses what is none of its problems.
+func NewProblem(o Op, dims map[string]int64, dtype DType, options ...string) (Problem, error) {
+	p := Problem{Op: o.Name(), DType: dtype, Dims: dims, Options: inOrder(o, options)}
+	return p, o.Validate(p)
+}
+
 // Has says whether an option is on.
 func (p Problem) Has(option string) bool { return slices.Contains(p.Options, option) }
 
+// with is a problem with some other dimensions.
+func (p Problem) with(dims map[string]int64) Problem {
+	all := map[string]int64{}
+	for _, from := range []map[string]int64{p.Dims, dims} {
+		for name, n := range from {
+			all[name] = n
+		}
+	}
+	p.Dims = all
+	return p
+}
+
 // Array is one array of a problem.
 type Array struct {
-	Role   string // a, b, h0, h, last_state
+	Role   string
 	DType  DType
-	Shape  []int64 // row-major
+	Axes   []string // the op's dimensions that it has
+	Shape  []int64  // row-major; nil where the problem has no such array
 	Output bool
+	Option string // with which alone the problem has it; empty: always
 }
 
 // Elements is the product of the shape.
@@ -104,12 +124,21 @@ type Limits struct {
 // Op is one operation.
 type Op interface {
 	Name() string
-	Dims() []string    // names of the dimensions, in ABI order
+	Dims() []string    // names of the dimensions, in ABI order; "length" is the scanned one
 	Options() []string // names of the options, in ABI order
 	// Validate refuses a problem that is not one of this op's, in one sentence.
 	Validate(Problem) error
 	// Arrays lists every array of the op in ABI order; those that the problem lacks have a nil Shape.
 	Arrays(Problem) []Array
+	// Part is the problem that `count` entries of the outermost dimension make by themselves, and by how much its
+	// Positions' rows are lower where `first` is the first of them.
+	Part(p Problem, first, count int64) (part Problem, rows int64)
+	// Outermost is the dimension of Part: the first axis of every array that has it.
+	Outermost() string
+	// Miniature is a problem of about so many elements of the main arrays that has the same traffic for each as p.
+	Miniature(p Problem, elements int64) Problem
+	// Usual are the shapes to time where none is asked for; nil where an array's size and a length decide.
+	Usual() []map[string]int64
 	// MinimumTraffic is the bytes that any kernel must read and write.
 	MinimumTraffic(Problem) (read, written int64)
 	// Suite is the cases that judge a kernel: deterministic for equal limits and seed. Cases over the

@@ -2,19 +2,19 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"scanhost/host/internal/buffers"
 	"scanhost/shared/op"
 )
 
-const dimRows = "rows"
-
-// compare reads rows of a slot back and compares them with the reference: the first, the last, and some between.
-// Rows are independent of each other, so a few of them are a smaller problem of the same kind.
+// compare reads parts of a slot back and compares them with the reference: the first, the last, and some between.
+// Entries of the op's outermost dimension (rows, or batches) are independent of each other, so a few of them are a
+// smaller problem of the same kind.
 func (g *keeperGround) compare(slot int, elements int64) (op.Comparison, error) {
-	rows, ok := g.problem.Dims[dimRows]
-	if !ok || rows == 0 {
-		return g.compareRows(slot, 0, max(rows, 1))
+	rows := g.problem.Dims[g.op.Outermost()]
+	if rows == 0 {
+		return g.compareRows(slot, 0, 0)
 	}
 	each := g.arrayBytes / g.problem.DType.Size() / rows
 	count := min(rows, max(1, elements/max(each, 1)))
@@ -46,26 +46,22 @@ func rowBlocks(rows, count int64, random *rand.Rand) [][2]int64 {
 }
 
 func (g *keeperGround) compareRows(slot int, first, count int64) (op.Comparison, error) {
-	part := g.problem
-	part.Dims = map[string]int64{}
-	for d, n := range g.problem.Dims {
-		part.Dims[d] = n
-	}
-	rows := int64(1)
-	if n, ok := part.Dims[dimRows]; ok {
-		rows, part.Dims[dimRows] = max(n, 1), count
-	}
+	part, shift := g.op.Part(g.problem, first, count)
 	arrays := map[string][]byte{}
 	input, output := 0, 0
 	for _, a := range g.arrays {
-		each := a.Bytes() / rows
+		from, bytes := int64(0), a.Bytes()
+		if slices.Contains(a.Axes, g.op.Outermost()) {
+			each := bytes / max(g.problem.Dims[g.op.Outermost()], 1)
+			from, bytes = first*each, count*each
+		}
 		if !a.Output {
-			arrays[a.Role] = g.contents.sets[slot%g.inputs()][input][first*each : (first+count)*each]
+			arrays[a.Role] = g.contents.sets[slot%g.inputs()][input][from : from+bytes]
 			input++
 			continue
 		}
-		at := g.part(output, 1).Offset + int64(slot)*g.slotStride() + first*each
-		dst := make([]byte, count*each)
+		at := g.part(output, 1).Offset + int64(slot)*g.slotStride() + from
+		dst := make([]byte, bytes)
 		if err := g.to.Read(at, dst); err != nil {
 			return op.Comparison{}, err
 		}
@@ -74,7 +70,7 @@ func (g *keeperGround) compareRows(slot int, first, count int64) (op.Comparison,
 	}
 	c, err := g.op.Check(part, arrays, buffers.Poison, false)
 	if c.First != nil {
-		c.First.Row += first
+		c.First.Row += shift
 	}
 	return c, err
 }

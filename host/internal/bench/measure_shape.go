@@ -121,10 +121,19 @@ func size(bytes int64) string {
 	return fmt.Sprintf("%d B", bytes)
 }
 
-// contents are the inputs of one array size, kept on the host to compare with. Their values do not depend on a
-// position, so every shape of the same size reads the same bytes as its own rows.
+// contents are the inputs of shapes with arrays of equal sizes, kept on the host to compare with. Such shapes read the
+// same bytes, each as its own rows.
 type contents struct {
 	sets [][][]byte // set, input, bytes
+}
+
+// inputKey is equal for shapes that can have the same contents.
+func (s shape) inputKey() string {
+	key := s.problem.Op
+	for _, a := range s.of(false) {
+		key += fmt.Sprintf(" %s:%s:%d", a.Role, a.DType, a.Bytes())
+	}
+	return key
 }
 
 // regime is what timed kernels get: ordinary values, far from the subnormal range.

@@ -60,8 +60,8 @@ type running struct {
 	all         []shape
 	from, to    *buffers.Arena
 	telemetry   *Telemetry
-	room        int64              // bytes of the GPU's memory for the arenas
-	contents    map[int64]contents // by array size; the last one only, since they are large
+	room        int64               // bytes of the GPU's memory for the arenas
+	contents    map[string]contents // by shape.inputKey; the last one only, since they are large
 	began       time.Time
 	shapes      int // measured now
 }
@@ -69,7 +69,7 @@ type running struct {
 // Run measures every entry on every problem and puts cells into the sweep, beside those that a sweep before it
 // left there. With a cancelled context it returns what it has. The error is the host's own trouble.
 func (r Runner) Run(ctx context.Context, sweep *Sweep, entries []Entry, problems []op.Problem) error {
-	x := &running{Runner: r, sweep: sweep, contents: map[int64]contents{}, began: time.Now()}
+	x := &running{Runner: r, sweep: sweep, contents: map[string]contents{}, began: time.Now()}
 	x.meter = meter{now: func() time.Duration { return time.Since(x.began) }, options: r.Options,
 		random: rand.New(rand.NewPCG(r.Options.Seed, 1+r.pass))}
 	var shapes []shape
@@ -252,7 +252,7 @@ func (x *running) close() error {
 
 // ground lays a shape out.
 func (x *running) ground(s shape) (*keeperGround, error) {
-	c, ok := x.contents[s.arrayBytes]
+	c, ok := x.contents[s.inputKey()]
 	sets := s.inputSets(x.sweep.GPU.L2Bytes)
 	fresh := !ok || len(c.sets) != sets
 	if fresh {
@@ -261,7 +261,7 @@ func (x *running) ground(s shape) (*keeperGround, error) {
 		if c, err = makeContents(s, sets, x.options().Seed); err != nil {
 			return nil, err
 		}
-		x.contents[s.arrayBytes] = c
+		x.contents[s.inputKey()] = c
 	}
 	fit := (x.to.Bytes() - 2*buffers.GuardBytes) / s.slotStride()
 	slots := min(s.slotsWanted(x.sweep.GPU), fit/int64(sets)*int64(sets))

@@ -23,9 +23,9 @@ func Predict(c Contender, arrayBytes int64, bandwidth float64) float64 {
 // Traffic is what a kernel moves for each element, in arrays.
 type Traffic struct{ Read, Written float64 }
 
-// Counted finds the traffic that the simulated GPU counted for a contender on a row length; ok is false where it
-// has not counted.
-type Counted func(c Contender, length int64) (t Traffic, ok bool)
+// Counted finds the traffic that the simulated GPU counted for a contender on a problem; ok is false where it has not
+// counted.
+type Counted func(c Contender, p op.Problem) (t Traffic, ok bool)
 
 // streamOfPeak is the part of the theoretical bandwidth that the plain stream reached on the GPUs where it was
 // measured, for a prediction without one: 0.88 and 0.91 of an H200's, with arrays of 96 and 768 MB.
@@ -55,8 +55,6 @@ func PredictSweep(sweep *Sweep, gpu GPU, contenders []Contender, problems []op.P
 	return nil
 }
 
-const dimLength = "length"
-
 // predict makes a cell with everything that is known beforehand.
 func (x *running) predict(c *contestant, s shape, ceiling *Ceiling) *Cell {
 	return predictCell(c.Contender, s, ceiling, x.Counted)
@@ -65,7 +63,7 @@ func (x *running) predict(c *contestant, s shape, ceiling *Ceiling) *Cell {
 func predictCell(c Contender, s shape, ceiling *Ceiling, counted Counted) *Cell {
 	cell := &Cell{Contender: c.Name, Problem: s.problem, ArrayBytes: s.arrayBytes, Predicted: Predict(c, s.arrayBytes, ceiling.Stream)}
 	if counted != nil {
-		if t, ok := counted(c, s.problem.Dims[dimLength]); ok {
+		if t, ok := counted(c, s.problem); ok {
 			cell.CountedRead, cell.CountedWrote = t.Read, t.Written
 		}
 	}

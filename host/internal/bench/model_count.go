@@ -14,43 +14,49 @@ import (
 )
 
 // Counting runs the checked copy of a kernel, some thousand times slower than a GPU, so it counts on small
-// problems. Traffic for an element depends on the row's length only through what a tile adds, which is the same
-// for every tile, so rows beyond the longest counted one have its traffic.
+// problems with the same traffic for each element.
 const (
 	countElements = 32 << 10
-	countLongest  = 32 << 10
 	countLimit    = 120 * time.Second
 )
 
-// CountedLength is the row length whose count stands for a length.
-func CountedLength(length int64) int64 { return min(length, countLongest) }
+// CountedAs names the small problem whose count stands for a problem's.
+func CountedAs(p op.Problem) string {
+	o, err := op.Lookup(p.Op)
+	if err != nil {
+		return ""
+	}
+	return p.Op + " " + fmt.Sprint(o.Miniature(p, countElements).Dims) // maps are printed in order
+}
 
-// CountTraffic lets the simulated GPU count what an entry, built for it, moves for each element, by row length.
+// CountTraffic lets the simulated GPU count what an entry, built for it, moves for each element, by CountedAs.
 // An entry that cannot be counted gives the reason as an error.
-func CountTraffic(ctx context.Context, e Entry, problems []op.Problem, deadlines judge.Deadlines) (map[int64]Traffic, error) {
+func CountTraffic(ctx context.Context, e Entry, problems []op.Problem, deadlines judge.Deadlines) (map[string]Traffic, error) {
 	if e.Target.Refused != "" {
 		return nil, fmt.Errorf("%s: %s", e.Target.Refused, e.Target.Reason)
 	}
 	c := &contestant{Contender: e.Contender, target: e.Target, deadlines: deadlines}
-	counted := map[int64]Traffic{}
+	counted := map[string]Traffic{}
 	if t := c.start(ctx); t != nil {
 		return nil, t.err()
 	}
 	for _, p := range problems {
-		length := CountedLength(p.Dims[dimLength])
-		if _, done := counted[length]; done || ctx.Err() != nil {
+		name := CountedAs(p)
+		if _, done := counted[name]; done || ctx.Err() != nil {
 			continue
 		}
-		small := p
-		small.Dims = map[string]int64{dimRows: max(1, countElements/max(1, length)), dimLength: length}
-		traffic, t := c.count(ctx, small)
+		o, err := op.Lookup(p.Op)
+		if err != nil {
+			return counted, errors.Join(err, c.stop())
+		}
+		traffic, t := c.count(ctx, o.Miniature(p, countElements))
 		if t != nil && t.verdict == judge.Unsupported {
 			continue
 		}
 		if t != nil {
 			return counted, errors.Join(t.err(), c.stop())
 		}
-		counted[length] = traffic
+		counted[name] = traffic
 	}
 	return counted, c.stop()
 }

@@ -40,7 +40,7 @@ func TestPredictedSweepHasNoMeasuredTime(t *testing.T) {
 		}
 		return ""
 	}
-	counted := func(c Contender, length int64) (Traffic, bool) { return Traffic{2, 1.01}, c.Name == "block" }
+	counted := func(c Contender, _ op.Problem) (Traffic, bool) { return Traffic{2, 1.01}, c.Name == "block" }
 	contenders := []Contender{{Name: "block", Read: 2, Written: 1}, {Name: "grid", Read: 4, Written: 3}}
 	problems := []op.Problem{affine(t, 12288, 2048), affine(t, 6144, 4096)}
 	if err := PredictSweep(sweep, gpu, contenders, problems, counted, refused); err != nil {

@@ -9,7 +9,10 @@ import (
 	"strings"
 )
 
-// largestHeader is far more than a header of two dimensions can need; NumPy's own reader stops at 10,000.
+// mostDimensions is what an operation's arrays have at most.
+const mostDimensions = 3
+
+// largestHeader is far more than a header of three dimensions can need; NumPy's own reader stops at 10,000.
 const largestHeader = 1 << 16
 
 // header reads the magic, version, length and dictionary of a .npy image of the given size, and returns how many
@@ -68,8 +71,8 @@ func (s *source) describe(text string) error {
 	if s.info.Kind, err = kindOf(d.descr); err != nil {
 		return fmt.Errorf("%s: %w", s.info.Source, err)
 	}
-	if len(d.shape) < 1 || len(d.shape) > 2 {
-		return fmt.Errorf("%s: found %d dimensions; accepted are one (a single row) and two (rows, length)", s.info.Source, len(d.shape))
+	if len(d.shape) < 1 || len(d.shape) > mostDimensions {
+		return fmt.Errorf("%s: found %d dimensions; accepted are 1 to %d", s.info.Source, len(d.shape), mostDimensions)
 	}
 	if d.fortran && len(d.shape) > 1 {
 		return fmt.Errorf("%s: found Fortran (column-major) order; accepted is C order, as numpy.ascontiguousarray gives it", s.info.Source)

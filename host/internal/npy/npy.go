@@ -4,7 +4,7 @@
 // allocates anything. Read then fills a buffer, converting as it streams. Write replaces its target in one step:
 // nobody ever sees half a file.
 //
-// Accepted are little-endian, C-order arrays of fp64, fp32 and fp16 with one or two dimensions, and bf16 as
+// Accepted are little-endian, C-order arrays of fp64, fp32 and fp16 with one to three dimensions, and bf16 as
 // 16-bit unsigned words where the caller works in bf16. All else is refused in one sentence that names the file,
 // what was found and what is accepted. NumPy's own readers are lenient about several of these (Fortran order,
 // trailing bytes, headers that promise more than the file has), which is why the header is parsed here.
@@ -47,7 +47,7 @@ func (k Kind) Size() int64 {
 type Info struct {
 	Source string // the file, and the array's name where it is in an archive
 	Kind   Kind
-	Shape  []int64 // one or two dimensions
+	Shape  []int64 // one to three dimensions
 }
 
 // Elements is the product of the shape.
@@ -57,14 +57,6 @@ func (i Info) Elements() int64 {
 		n *= d
 	}
 	return n
-}
-
-// Matrix is the shape as rows of a length; one dimension is one row.
-func (i Info) Matrix() (rows, length int64) {
-	if len(i.Shape) == 1 {
-		return 1, i.Shape[0]
-	}
-	return i.Shape[0], i.Shape[1]
 }
 
 // Peek reads the header of the array at path. A path is a .npy file, an archive that holds one array or one named

@@ -143,7 +143,7 @@ func TestRefusals(t *testing.T) {
 		{"structured", image("[('x', '<f4'), ('y', '<f4')]", "False", "(1,)", singles(1, 2)), "structured dtype"},
 		{"Fortran", image("'<f4'", "True", "(2, 2)", singles(1, 2, 3, 4)), "Fortran"},
 		{"scalar", image("'<f4'", "False", "()", singles(1)), "found 0 dimensions"},
-		{"cube", image("'<f4'", "False", "(1, 1, 1)", singles(1)), "found 3 dimensions"},
+		{"cube", image("'<f4'", "False", "(1, 1, 1, 1)", singles(1)), "found 4 dimensions"},
 		{"negative", image("'<f4'", "False", "(-1,)", nil), "dimension of -1"},
 		{"overflow", image("'<f4'", "False", "(4294967296, 4294967296)", nil), "overflows"},
 		{"overflow hidden by 0", image("'<f4'", "False", "(0, 9223372036854775807)", nil), "overflows"},

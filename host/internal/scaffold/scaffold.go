@@ -9,8 +9,11 @@ import (
 	"bytes"
 	"embed"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/template"
 
@@ -20,12 +23,28 @@ import (
 //go:embed template
 var templates embed.FS
 
-// Op is the operation of the starting kernel.
-const Op = "affine_scan"
+// common has what starting kernels of all operations share; every other folder is named for the operation of its own.
+const common = "common"
+
+// Ops are the operations that there is a starting kernel for.
+func Ops() []string {
+	var names []string
+	folders, err := templates.ReadDir("template")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	for _, f := range folders {
+		if f.Name() != common {
+			names = append(names, f.Name())
+		}
+	}
+	return names
+}
 
 // Plan is a plugin to be written.
 type Plan struct {
 	Name   string
+	Op     string // of Ops
 	Parent string // folder in which the plugin's is made
 	Repo   string // root of the scanhost repository
 	InTree bool   // Parent is in the repository's module
@@ -37,6 +56,9 @@ type Plan struct {
 func Write(p Plan) (string, error) {
 	if err := contract.ValidateName(p.Name); err != nil {
 		return "", err
+	}
+	if !slices.Contains(Ops(), p.Op) {
+		return "", fmt.Errorf("operation is %q; accepted are %s", p.Op, strings.Join(Ops(), ", "))
 	}
 	if err := os.MkdirAll(p.Parent, 0o755); err != nil {
 		return "", fmt.Errorf("folder for the plugin cannot be made: %w", err)
@@ -65,12 +87,15 @@ func fill(dir string, p Plan) error {
 		// SRCDIR is cgo's: the folder of the source, wherever the repository is cloned.
 		values.Headers = "${SRCDIR}/" + rel
 	}
-	entries, err := templates.ReadDir("template")
+	entries, err := fs.Glob(templates, "template/*/*")
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		t, err := template.ParseFS(templates, "template/"+e.Name())
+		if of := path.Base(path.Dir(e)); of != common && of != p.Op {
+			continue
+		}
+		t, err := template.ParseFS(templates, e)
 		if err != nil {
 			return err
 		}
@@ -78,7 +103,7 @@ func fill(dir string, p Plan) error {
 		if err := t.Execute(&text, values); err != nil {
 			return err
 		}
-		name := filepath.Join(dir, strings.TrimSuffix(e.Name(), ".tmpl"))
+		name := filepath.Join(dir, strings.TrimSuffix(path.Base(e), ".tmpl"))
 		if err := os.WriteFile(name, text.Bytes(), 0o644); err != nil {
 			return err
 		}
@@ -121,9 +146,9 @@ func module(ours string, p Plan) string {
 }
 
 // quote is for a path in go.mod, which needs quotes only around what is not plain.
-func quote(path string) string {
-	if strings.ContainsAny(path, " \t()[],'`\"") {
-		return fmt.Sprintf("%q", path)
+func quote(name string) string {
+	if strings.ContainsAny(name, " \t()[],'`\"") {
+		return fmt.Sprintf("%q", name)
 	}
-	return path
+	return name
 }

@@ -33,7 +33,7 @@ func read(t *testing.T, path ...string) string {
 
 func TestAPluginInTheTreeIsPartOfItsModule(t *testing.T) {
 	root := repo(t)
-	dir, err := Write(Plan{Name: "mine", Parent: filepath.Join(root, "plugins"), Repo: root, InTree: true, Verify: "go tool host verify --plugin mine"})
+	dir, err := Write(Plan{Name: "mine", Op: "affine_scan", Parent: filepath.Join(root, "plugins"), Repo: root, InTree: true, Verify: "go tool host verify --plugin mine"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func TestAPluginInTheTreeIsPartOfItsModule(t *testing.T) {
 
 func TestAPluginOutsideIsAModuleThatReplacesScanhost(t *testing.T) {
 	root := repo(t)
-	dir, err := Write(Plan{Name: "far", Parent: filepath.Join(t.TempDir(), "a", "b"), Repo: root})
+	dir, err := Write(Plan{Name: "far", Op: "affine_scan", Parent: filepath.Join(t.TempDir(), "a", "b"), Repo: root})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestAPluginOutsideIsAModuleThatReplacesScanhost(t *testing.T) {
 func TestBadNamesAndExistingFoldersAreRefused(t *testing.T) {
 	root, parent := repo(t), t.TempDir()
 	for _, name := range []string{"", "Mine", "9lives", "a/b", "../up", "with space"} {
-		if _, err := Write(Plan{Name: name, Parent: parent, Repo: root}); err == nil || !strings.Contains(err.Error(), "lower-case") {
+		if _, err := Write(Plan{Name: name, Op: "affine_scan", Parent: parent, Repo: root}); err == nil || !strings.Contains(err.Error(), "lower-case") {
 			t.Errorf("name %q: got %v", name, err)
 		}
 	}
@@ -81,14 +81,14 @@ func TestBadNamesAndExistingFoldersAreRefused(t *testing.T) {
 	if err := os.Mkdir(own, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Write(Plan{Name: "mine", Parent: parent, Repo: root}); err == nil || !strings.Contains(err.Error(), own) {
+	if _, err := Write(Plan{Name: "mine", Op: "affine_scan", Parent: parent, Repo: root}); err == nil || !strings.Contains(err.Error(), own) {
 		t.Errorf("an existing folder must be named and refused, got %v", err)
 	}
 }
 
 func TestWhatCannotBeFinishedIsRemoved(t *testing.T) {
 	parent := t.TempDir()
-	if _, err := Write(Plan{Name: "mine", Parent: parent, Repo: t.TempDir()}); err == nil {
+	if _, err := Write(Plan{Name: "mine", Op: "affine_scan", Parent: parent, Repo: t.TempDir()}); err == nil {
 		t.Fatal("a repository without go.mod must be an error")
 	}
 	if left, _ := os.ReadDir(parent); len(left) > 0 {

@@ -515,10 +515,10 @@ func (x *DescribeResponse) GetRunToRun() bool {
 
 type OpSupport struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
-	Op        string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`                                               // affine_scan, ...
+	Op        string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`                                               // affine_scan, selective_scan
 	Dtypes    []DType                `protobuf:"varint,2,rep,packed,name=dtypes,proto3,enum=scanhost.kernel.v1.DType" json:"dtypes,omitempty"` // storage types accepted
 	MaxLength int64                  `protobuf:"varint,3,opt,name=max_length,json=maxLength,proto3" json:"max_length,omitempty"`               // largest length of the scanned axis; 0: no ceiling
-	Options   []string               `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`                                     // of the op's options, those supported: reverse, h0, last_state
+	Options   []string               `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`                                     // of the op's options, those supported
 	// Declared device-memory traffic, in arrays of the problem's main size per launch: an array that is
 	// read twice counts twice. The host's traffic model is arrays * bytes / ceiling.
 	ArraysRead    float64 `protobuf:"fixed64,5,opt,name=arrays_read,json=arraysRead,proto3" json:"arrays_read,omitempty"`
@@ -673,8 +673,8 @@ type Problem struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Op            string                 `protobuf:"bytes,1,opt,name=op,proto3" json:"op,omitempty"`
 	Dtype         DType                  `protobuf:"varint,2,opt,name=dtype,proto3,enum=scanhost.kernel.v1.DType" json:"dtype,omitempty"`                                           // of the storage; states (h0, last_state) are fp32 always
-	Dims          map[string]int64       `protobuf:"bytes,3,rep,name=dims,proto3" json:"dims,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // affine_scan: rows >= 0, length >= 0
-	Options       []string               `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`                                                                      // affine_scan: reverse, h0, last_state; absent means off
+	Dims          map[string]int64       `protobuf:"bytes,3,rep,name=dims,proto3" json:"dims,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // by name, 0 or more each; docs/protocol.md has those of every op
+	Options       []string               `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`                                                                      // those that are on, in the op's order; docs/protocol.md has those of every op
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -742,10 +742,10 @@ type Buffer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"` // names a descriptor received on file descriptor 3
 	Kind          BufferKind             `protobuf:"varint,2,opt,name=kind,proto3,enum=scanhost.kernel.v1.BufferKind" json:"kind,omitempty"`
-	Role          string                 `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`          // affine_scan: inputs a, b, h0; outputs h, last_state
+	Role          string                 `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`          // the array's name in the op, docs/protocol.md
 	Writable      bool                   `protobuf:"varint,4,opt,name=writable,proto3" json:"writable,omitempty"` // outputs. Writing to a buffer that is not writable ends the plugin
 	Dtype         DType                  `protobuf:"varint,5,opt,name=dtype,proto3,enum=scanhost.kernel.v1.DType" json:"dtype,omitempty"`
-	Shape         []int64                `protobuf:"varint,6,rep,packed,name=shape,proto3" json:"shape,omitempty"`                // row-major. a, b, h: (rows, length); h0, last_state: (rows)
+	Shape         []int64                `protobuf:"varint,6,rep,packed,name=shape,proto3" json:"shape,omitempty"`                // row-major; docs/protocol.md has the dimensions of every role
 	Offset        uint64                 `protobuf:"varint,7,opt,name=offset,proto3" json:"offset,omitempty"`                     // bytes from the start of the mapping to the first element; a multiple of 256
 	MapBytes      uint64                 `protobuf:"varint,8,opt,name=map_bytes,json=mapBytes,proto3" json:"map_bytes,omitempty"` // bytes of the whole mapping; bytes outside the array are guard bands
 	unknownFields protoimpl.UnknownFields

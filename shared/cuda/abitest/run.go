@@ -7,7 +7,7 @@
 //		abitest.Kernel{Longest: 2048, Tile: 2048}.Suite(t)
 //	}
 //
-// Cases are named and judged as package op does. On top of the values every run checks that inputs and guard
+// Cases are named and judged as package op does; Suite and its parts are for affine_scan, Named and Run for any. On top of the values every run checks that inputs and guard
 // bands are as they were. There is no plugin process here and no host: what those add is tested there.
 package abitest
 
@@ -62,6 +62,17 @@ func Case(t testing.TB, regime string, rows, length int64, options ...string) op
 	return Kernel{}.Case(t, regime, rows, length, options...)
 }
 
+// Named is the case of any operation that a name says.
+func Named(t testing.TB, name string) op.Case {
+	t.Helper()
+	operation, _, _ := strings.Cut(name, ":")
+	c, err := operationOf(t, operation).ParseCase(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // Case is a case of affine_scan in the kernel's storage type.
 func (k Kernel) Case(t testing.TB, regime string, rows, length int64, options ...string) op.Case {
 	t.Helper()
@@ -79,21 +90,27 @@ func (k Kernel) Case(t testing.TB, regime string, rows, length int64, options ..
 
 func (k Kernel) dtype() op.DType { return cmp.Or(k.DType, op.FP32) }
 
-func operation(t testing.TB) op.Op {
-	o, err := op.Lookup("affine_scan")
+func operation(t testing.TB) op.Op { return operationOf(t, "affine_scan") }
+
+func operationOf(t testing.TB, name string) op.Op {
+	t.Helper()
+	o, err := op.Lookup(name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
-func (k Kernel) find(t testing.TB) registry.Kernel {
+func (k Kernel) find(t testing.TB) registry.Kernel { return k.findOf(t, "affine_scan") }
+
+// findOf is the linked kernel of an operation.
+func (k Kernel) findOf(t testing.TB, name string) registry.Kernel {
 	t.Helper()
 	kind := k.Copy
 	if kind == 0 {
 		kind = registry.SimtFast
 	}
-	found, err := registry.Find("affine_scan", kind)
+	found, err := registry.Find(name, kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +144,7 @@ func (k Kernel) Run(t testing.TB, c op.Case, workspace *Workspace, simt registry
 // if it is.
 func (k Kernel) Launch(t testing.TB, c op.Case, workspace *Workspace, simt registry.Simt) Outcome {
 	t.Helper()
-	o, kernel := operation(t), k.find(t)
+	o, kernel := operationOf(t, c.Problem.Op), k.findOf(t, c.Problem.Op)
 	problem := k.problem(o, c.Problem)
 	scratch, status, text := kernel.Prepare(problem)
 	if status != registry.OK {

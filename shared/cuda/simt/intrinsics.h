@@ -59,6 +59,25 @@ SIMT_INLINE unsigned __float_as_uint(float x) { return simt_bits<unsigned>(x); }
 SIMT_INLINE float __int_as_float(int x) { return simt_bits<float>(x); }
 SIMT_INLINE float __uint_as_float(unsigned x) { return simt_bits<float>(x); }
 
+// Stands for a GPU's ex2.approx.ftz: a polynomial on [-1/2, 1/2], off by less than a unit in the last place, times a
+// power of two in two factors, since 2^128 is no number and its half is.
+SIMT_INLINE float exp2_approx(float x) {
+  if (!(x < 128.0f)) return x != x ? x : __builtin_inff();
+  if (x < -126.0f) return 0.0f;
+  const float shift = 0x1.8p23f, whole = (x + shift) - shift, f = x - whole;
+  float p = 1.52527338e-5f;
+  p = fmaf(p, f, 1.54035304e-4f);
+  p = fmaf(p, f, 1.33335581e-3f);
+  p = fmaf(p, f, 9.61812911e-3f);
+  p = fmaf(p, f, 5.55041087e-2f);
+  p = fmaf(p, f, 0.240226507f);
+  p = fmaf(p, f, 0.693147181f);
+  p = fmaf(p, f, 1.0f);
+  const int n = static_cast<int>(whole), half = n / 2;
+  return p * __uint_as_float(static_cast<unsigned>(half + 127) << 23) *
+         __uint_as_float(static_cast<unsigned>(n - half + 127) << 23);
+}
+
 // As in CUDA the arguments may differ in type: the usual conversions apply.
 template <class A, class B>
 SIMT_INLINE typename std::common_type<A, B>::type min(A a, B b) {

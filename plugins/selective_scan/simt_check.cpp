@@ -1,0 +1,6 @@
+//go:build !cuda && !race
+
+#include "simt/copy.h"
+namespace {
+#include "kernel.cu"
+}

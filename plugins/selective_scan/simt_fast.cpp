@@ -1,0 +1,7 @@
+//go:build !cuda
+
+#define SIMT_FAST 1
+#include "simt/copy.h"
+namespace {
+#include "kernel.cu"
+}
