@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"scanhost/host/internal/bench"
@@ -31,6 +33,9 @@ func (j benching) predict(ctx context.Context) error {
 	}
 	if j.options.selfTest || j.options.calibrate {
 		return errors.New("self-test and calibrate need an NVIDIA GPU and nvcc; neither says anything about a model")
+	}
+	if j.spec != nil {
+		return errors.New("a spec judges measured times, which need an NVIDIA GPU and nvcc; host report FILE --spec judges a saved run")
 	}
 	progress := report.NewProgress(j.errOut)
 	built, err := buildTargets(ctx, discover.BuildRequest{Plugins: j.plugins, Backend: "simt", Install: j.options.install}, progress)
@@ -62,10 +67,11 @@ func countAll(ctx context.Context, entries []bench.Entry, problems []op.Problem,
 			continue // plain programs, in which nobody counts
 		}
 		counted, err := bench.CountTraffic(ctx, e, problems, judge.DefaultOptions().Deadlines)
+		counts[e.Name] = counted
 		if err != nil && ctx.Err() == nil {
 			progress.Note("%s: traffic not counted: %v", e.Name, err)
+			continue
 		}
-		counts[e.Name] = counted
 		progress.Note("counted the traffic of %s on %d shapes", e.Name, len(counted))
 	}
 	return func(c bench.Contender, p op.Problem) (bench.Traffic, bool) {
@@ -78,8 +84,13 @@ func countAll(ctx context.Context, entries []bench.Entry, problems []op.Problem,
 func limits(targets []judge.Target) func(bench.Contender, op.Problem) string {
 	return func(c bench.Contender, p op.Problem) string {
 		for _, t := range targets {
-			if o, ok := t.Manifest.Op(p.Op); ok && t.Manifest.Name == c.Plugin && o.MaxLength > 0 && p.Dims["length"] > o.MaxLength {
+			o, ok := t.Manifest.Op(p.Op)
+			switch {
+			case !ok || t.Manifest.Name != c.Plugin:
+			case o.MaxLength > 0 && p.Dims["length"] > o.MaxLength:
 				return fmt.Sprintf("length %d is over %d", p.Dims["length"], o.MaxLength)
+			case !slices.Contains(o.DTypes, string(p.DType)):
+				return fmt.Sprintf("dtype is %s; %s is accepted", p.DType, strings.Join(o.DTypes, ", "))
 			}
 		}
 		return ""

@@ -93,7 +93,22 @@ func (j benching) entries(targets []judge.Target, backend string) ([]bench.Entry
 			return nil, fmt.Errorf("set: no plugin here has a tunable %q", name)
 		}
 	}
-	return out, nil
+	return out, checkBaseline(out, j.options.baseline)
+}
+
+// checkBaseline refuses before anything is measured what could not be compared with afterwards.
+func checkBaseline(entries []bench.Entry, baseline string) error {
+	var names []string
+	for _, e := range entries {
+		if e.Name == baseline {
+			return nil
+		}
+		names = append(names, e.Name)
+	}
+	if baseline == "" {
+		return nil
+	}
+	return fmt.Errorf("baseline is %q; what is timed is %s", baseline, strings.Join(names, ", "))
 }
 
 func entry(t judge.Target, tuning map[string]int64, backend, operation string) bench.Entry {
@@ -128,7 +143,9 @@ func parseSet(texts []string) (map[string][]int64, error) {
 			if err != nil {
 				return nil, fmt.Errorf("set is %q, and %q is no whole number", text, v)
 			}
-			asked[name] = append(asked[name], n)
+			if !slices.Contains(asked[name], n) {
+				asked[name] = append(asked[name], n)
+			}
 		}
 	}
 	return asked, nil

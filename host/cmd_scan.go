@@ -120,10 +120,13 @@ func runScan(ctx context.Context, o *scanOptions, out, errOut io.Writer) error {
 	if err := o.tell(out, result); err != nil {
 		return err
 	}
-	if result.Verdict != judge.Pass {
-		return errFailed
+	switch result.Verdict {
+	case judge.Pass:
+		return nil
+	case judge.Unsupported:
+		return fmt.Errorf("plugin %s does not do this: %s", o.plugin, result.Detail)
 	}
-	return nil
+	return errFailed
 }
 
 // check looks at the flags alone.
@@ -202,6 +205,9 @@ func (o *scanOptions) tell(out io.Writer, k judge.KernelResult) error {
 		return report.JSON(out, s)
 	}
 	fmt.Fprint(out, report.Lost(k))
+	if k.Verdict == judge.Unsupported {
+		return nil // the error says why
+	}
 	if !passed {
 		report.Failures(out, judge.Run{Kernels: []judge.KernelResult{k}}, report.StyleOf(out))
 		fmt.Fprintln(out, "nothing was written")
