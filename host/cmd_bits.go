@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +47,8 @@ func runBits(oldPath, newPath string, shared *sharedFlags, out io.Writer) error 
 		err = report.JSON(out, agreements)
 	} else {
 		showBits(out, agreements)
+		showMissing(out, oldPath, missing(newer, older))
+		showMissing(out, newPath, missing(older, newer))
 	}
 	for _, a := range agreements {
 		if a.Different > 0 && err == nil {
@@ -64,5 +68,22 @@ func showBits(out io.Writer, agreements []judge.Agreement) {
 			fmt.Fprint(out, " (built from other sources)")
 		}
 		fmt.Fprintln(out)
+	}
+}
+
+// missing are the kernels of one run that the other has no row of.
+func missing(in, from judge.Run) []string {
+	var names []string
+	for _, k := range in.Kernels {
+		if !slices.ContainsFunc(from.Kernels, func(o judge.KernelResult) bool { return o.Plugin == k.Plugin && o.Op == k.Op }) {
+			names = append(names, k.Plugin)
+		}
+	}
+	return names
+}
+
+func showMissing(out io.Writer, path string, names []string) {
+	if len(names) > 0 {
+		fmt.Fprintf(out, "not in %s: %s\n", path, strings.Join(names, ", "))
 	}
 }
