@@ -27,7 +27,7 @@ func (o *benchOptions) problems() ([]op.Problem, error) {
 	shapes := operation.Usual()
 	switch {
 	case shapes != nil && o.swept:
-		return nil, fmt.Errorf("L, rows and array-mb say nothing of %s; --shape %s is accepted", o.op, shapeForm(operation))
+		return nil, fmt.Errorf("flags L, rows and array-mb say nothing of %s; --shape %s is accepted", o.op, shapeForm(operation))
 	case len(o.shapes) > 0:
 		shapes, err = parseShapes(operation, o.shapes)
 	case shapes == nil:
