@@ -1,16 +1,10 @@
 """The Triton kernel of the package accelerated-scan as published, on the host's buffers."""
 
-import os
-from collections.abc import Callable
-
-# The host asks for eager loading; for the thousands of kernels of PyTorch it takes seconds, during which the heart
-# would not beat. Before torch.
-os.environ["CUDA_MODULE_LOADING"] = "LAZY"
+import scanhost
+import scanhost_torch
 
 import torch
 from accelerated_scan.scalar import forward_scan
-
-import scanhost
 
 MOST_ELEMENTS = 2**31 - 1  # it counts positions of the whole array in 32 bits
 
@@ -31,23 +25,13 @@ def check_and_load(problem: scanhost.AffineProblem) -> None:
         scan_into(torch.empty_like(a), a, a)
 
 
-def capture(run: Callable[[], None]) -> Callable[[], None]:
-    """A batch as one CUDA graph."""
-    run()  # what loads lazily cannot load during a capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
-@scanhost.kernel("affine_scan", prepare=check_and_load, capture=capture)
+@scanhost.kernel("affine_scan", prepare=check_and_load, capture=scanhost_torch.capture)
 @torch.inference_mode()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
-    a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))
+    a, b, _, h, last = scanhost_torch.affine_tensors(arrays)
     if problem.rows and problem.length:
         scan_into(h, a, b)
-    if arrays.last:
-        last = torch.from_dlpack(arrays.last)
+    if last is not None:
         last.copy_(h[:, -1]) if problem.length else last.zero_()
 
 

@@ -2,19 +2,16 @@
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-# The host asks for eager loading; for the thousands of kernels of PyTorch it takes seconds, during which the heart
-# would not beat. Before torch.
-os.environ["CUDA_MODULE_LOADING"] = "LAZY"
 # The package asks ninja, which may be in this Python's own environment, whether its kernel is compiled.
 os.environ["PATH"] = str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"]
 
+import scanhost
+import scanhost_torch
+
 import torch
 from accelerated_scan.warp import warpscan_forward
-
-import scanhost
 
 SHORTEST, LONGEST = 32, 65536
 MOST_ELEMENTS = 2**31 - 1  # it counts positions of the whole array in 32 bits
@@ -37,23 +34,13 @@ def check(problem: scanhost.AffineProblem) -> None:
         scan_into(torch.empty_like(a), a, a, problem.reverse)  # loads the kernel
 
 
-def capture(run: Callable[[], None]) -> Callable[[], None]:
-    """A batch as one CUDA graph."""
-    run()  # what loads lazily cannot load during a capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
-@scanhost.kernel("affine_scan", prepare=check, capture=capture)
+@scanhost.kernel("affine_scan", prepare=check, capture=scanhost_torch.capture)
 @torch.inference_mode()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
-    a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))
+    a, b, _, h, last = scanhost_torch.affine_tensors(arrays)
     if problem.rows and problem.length:
         scan_into(h, a, b, problem.reverse)
-    if arrays.last:
-        last = torch.from_dlpack(arrays.last)
+    if last is not None:
         last.copy_(h[:, 0 if problem.reverse else -1]) if problem.length else last.zero_()
 
 

@@ -1,18 +1,12 @@
 """PyTorch's own associative scan, compiled: what a user of PyTorch gets without writing a kernel in any language."""
 
-import os
-from collections.abc import Callable
-
-# The host asks for eager loading; for the thousands of kernels of PyTorch it takes seconds, during which the heart
-# would not beat. Before torch.
-os.environ["CUDA_MODULE_LOADING"] = "LAZY"
+import scanhost
+import scanhost_torch
 
 import torch
 import torch._dynamo
 import torch._inductor.config
 from torch._higher_order_ops import associative_scan
-
-import scanhost
 
 # Every shape is compiled for itself, as a model of fixed shapes would be; past these limits Dynamo gives up and calls
 # the operator uncompiled, which is another algorithm.
@@ -20,7 +14,6 @@ torch._dynamo.config.recompile_limit = 1 << 20
 torch._dynamo.config.accumulated_recompile_limit = 1 << 20
 torch._inductor.config.compile_threads = 1  # in this process: a pool of others would outlive the problem
 
-DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 Maps = tuple[torch.Tensor, torch.Tensor]
 
 
@@ -58,7 +51,7 @@ def compile_for(problem: scanhost.AffineProblem) -> None:
     if not problem.rows or not problem.length:
         return
     shape, device = (problem.rows, problem.length), torch.device("cuda")
-    a, b, h = (torch.zeros(shape, dtype=DTYPES[problem.dtype], device=device) for _ in range(3))
+    a, b, h = (torch.zeros(shape, dtype=scanhost_torch.DTYPES[problem.dtype], device=device) for _ in range(3))
     h0 = torch.zeros(problem.rows, device=device) if problem.h0 else None
     last = torch.empty(problem.rows, device=device) if problem.last_state else None
     compiled(h, a, b, h0, last, problem.reverse)
@@ -67,21 +60,10 @@ def compile_for(problem: scanhost.AffineProblem) -> None:
     torch.cuda.empty_cache()
 
 
-def capture(run: Callable[[], None]) -> Callable[[], None]:
-    """A batch as one CUDA graph."""
-    run()  # what loads lazily cannot load during a capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
-@scanhost.kernel("affine_scan", prepare=compile_for, capture=capture)
+@scanhost.kernel("affine_scan", prepare=compile_for, capture=scanhost_torch.capture)
 @torch.no_grad()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
-    a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))
-    h0 = torch.from_dlpack(arrays.h0) if arrays.h0 else None
-    last = torch.from_dlpack(arrays.last) if arrays.last else None
+    a, b, h0, h, last = scanhost_torch.affine_tensors(arrays)
     if problem.rows and problem.length:
         compiled(h, a, b, h0, last, problem.reverse)
     elif last is not None:

@@ -5,16 +5,10 @@ composes it with that of the d steps before. What a user of PyTorch writes witho
 bar that every kernel here must clear by far.
 """
 
-import os
-from collections.abc import Callable
-
-# The host asks for eager loading, which is meant for plugins of a few kernels. For the thousands of PyTorch it
-# takes seconds, during which the heart would not beat. prepare loads those that a launch needs. Before torch.
-os.environ["CUDA_MODULE_LOADING"] = "LAZY"
+import scanhost
+import scanhost_torch
 
 import torch
-
-import scanhost
 
 WORKSPACE_ARRAYS = 3  # two for the products, one for the sums that h does not hold; h0 takes one more
 
@@ -53,20 +47,10 @@ def warm_up(problem: scanhost.AffineProblem) -> int:
     return (WORKSPACE_ARRAYS + problem.h0) * 4 * problem.rows * problem.length
 
 
-def capture(run: Callable[[], None]) -> Callable[[], None]:
-    """A batch as one CUDA graph."""
-    run()  # what loads lazily cannot load during a capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
-@scanhost.kernel("affine_scan", prepare=warm_up, capture=capture)
+@scanhost.kernel("affine_scan", prepare=warm_up, capture=scanhost_torch.capture)
 @torch.inference_mode()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
-    a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))
-    state = torch.from_dlpack(arrays.h0) if arrays.h0 else None
+    a, b, state, h, final = scanhost_torch.affine_tensors(arrays)
     first, last = (-1, 0) if problem.reverse else (0, -1)
     if problem.length and problem.rows:
         if state is not None:
@@ -74,8 +58,7 @@ def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None
             b[:, first] += a[:, first] * state
         scan_into(h, a, b, problem.reverse)
         state = h[:, last]
-    if arrays.last:
-        final = torch.from_dlpack(arrays.last)
+    if final is not None:
         final.zero_() if state is None else final.copy_(state)
 
 

@@ -3,18 +3,12 @@
 What one writes with Triton in half an hour, and so the bar for what a kernel in CUDA has to be worth.
 """
 
-import os
-from collections.abc import Callable
-
-# The host asks for eager loading; for the thousands of kernels of PyTorch it takes seconds, during which the heart
-# would not beat. Before torch.
-os.environ["CUDA_MODULE_LOADING"] = "LAZY"
+import scanhost
+import scanhost_torch
 
 import torch
 import triton
 import triton.language as tl
-
-import scanhost
 
 
 @triton.jit
@@ -66,30 +60,19 @@ def scan_into(
 def compile_and_load(problem: scanhost.AffineProblem) -> None:
     """Runs a small problem for which Triton compiles the same code: it compiles anew for a length of 1, for multiples
     of 16, and for tiles."""
-    device, dtype = torch.device("cuda"), {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+    device = torch.device("cuda")
     tile = min(problem.tuning["tile"], triton.next_power_of_2(max(problem.length, 1)))
     length = tile + problem.length % 16 if problem.length > tile else problem.length
-    a = torch.ones(1, length, dtype=dtype[problem.dtype], device=device)
+    a = torch.ones(1, length, dtype=scanhost_torch.DTYPES[problem.dtype], device=device)
     state = torch.zeros(1, device=device)
     h0, last = state if problem.h0 else None, torch.empty_like(state) if problem.last_state else None
     scan_into(torch.empty_like(a), a, a, h0, last, problem.reverse, tile, problem.tuning["warps"])
 
 
-def capture(run: Callable[[], None]) -> Callable[[], None]:
-    """A batch as one CUDA graph."""
-    run()  # what loads lazily cannot load during a capture
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        run()
-    return graph.replay
-
-
-@scanhost.kernel("affine_scan", prepare=compile_and_load, capture=capture)
+@scanhost.kernel("affine_scan", prepare=compile_and_load, capture=scanhost_torch.capture)
 @torch.inference_mode()
 def scan(problem: scanhost.AffineProblem, arrays: scanhost.AffineArrays) -> None:
-    a, b, h = (torch.from_dlpack(x) for x in (arrays.a, arrays.b, arrays.h))
-    h0 = torch.from_dlpack(arrays.h0) if arrays.h0 else None
-    last = torch.from_dlpack(arrays.last) if arrays.last else None
+    a, b, h0, h, last = scanhost_torch.affine_tensors(arrays)
     scan_into(h, a, b, h0, last, problem.reverse, problem.tuning["tile"], problem.tuning["warps"])
 
 
